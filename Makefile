@@ -9,7 +9,8 @@ PYTEST := $(PY) -m pytest
 include scripts/setup.mk
 include scripts/check.mk
 
-.PHONY: help demo test test-changed test-share test-all third-party pytorch-tests soak ledger durations bench gpu-check gpu-bundle clean
+.PHONY: help demo test test-changed test-share test-all mutants third-party pytorch-tests soak ledger durations bench gpu-check
+.PHONY: gpu-bundle clean
 # Results for `make ledger`, under the commit that they are of.
 RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
 # Tests run beside each other, quick whole jobs two at a time: their ranks wait for each other for a third of the time, and
@@ -44,6 +45,9 @@ test-share: build ## of the slow tests a twentieth, which one by the commit's nu
 
 test-all: build ## all tests, also the full fault matrix and the soak (hours on a small machine)
 	@$(call RUN_TESTS,not gpu,all)
+
+mutants: build ## defects put in one at a time: the tests notice each (MUTANTS: options, --help): a quarter of an hour
+	@cd tests && $(abspath $(PY)) -m mutants --json $(abspath build)/mutants/mutants.json $(MUTANTS)
 
 third-party: build ## programs built on libraries from PyPI, with and without faults (THIRD_PARTY: options, --help)
 	@cd tests && $(abspath $(PY)) -m third_party.matrix $(THIRD_PARTY)

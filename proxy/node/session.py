@@ -57,6 +57,8 @@ SESSION_TABLE = {
 }
 #: Sessions in these states take no part in recoveries.
 OUTSIDE = (SessionState.OPENING, SessionState.FAILED, SessionState.CLOSED)
+#: In these it takes part in one.
+RECOVERING = (SessionState.FENCED, SessionState.LOST, SessionState.STANDBY)
 #: In these a training process can connect to a living worker; a failed session gets its error there.
 REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.STANDBY, SessionState.FAILED)
 

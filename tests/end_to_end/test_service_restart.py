@@ -9,12 +9,15 @@ import os
 import random
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from toolkit.job import Job, Script, run_command
 from toolkit.jobs import JOBS, STEPS
 from toolkit.leaks import marked_processes
+from toolkit.pace import PACED
+from toolkit.peer_mode import PacedJob
 from toolkit.record import Record, assert_identical, read_records
 from toolkit.service import BIN, Service, kill_at
 from toolkit.waiting import until
@@ -31,10 +34,8 @@ def has_steps(job: Job, steps: int) -> None:
     until(lambda: job.steps() >= steps or job.process.poll() is not None, 120, f"{steps} steps")
 
 
-def recovering(service: Service) -> bool:
-    """Whether a recovery is under way, or was."""
-    states = {one["state"] for gpu in service.status()["gpus"] for one in gpu["sessions"]}
-    return bool(states & {"fenced", "lost", "held"} or service.report())
+def states(service: Service) -> set[str]:
+    return {one["state"] for gpu in service.status()["gpus"] for one in gpu["sessions"]}
 
 
 def causes(service: Service) -> list[str]:
@@ -44,10 +45,12 @@ def causes(service: Service) -> list[str]:
 def test_training_needs_no_service(workplace: Workplace, reference: Reference) -> None:
     """From its first step to its last; what is left is taken over, and ended."""
     service = workplace.service(2)
-    job = workplace.job(JOBS["gpt"], service)
-    has_steps(job, 1)
+    paced = PacedJob(workplace, replace(JOBS["gpt"], around=PACED).with_arguments("--steps", str(STEPS)), service)
+    paced.go_to(1)
     service.kill()
-    assert_identical(job.finish().successful().records, reference(JOBS["gpt"], "cuda"))
+    paced.go_to(2)
+    paced.let_go()
+    assert_identical(paced.job.finish().successful().records, reference(JOBS["gpt"], "cuda"))
     until(lambda: not Path(f"{service.socket}.d").exists(), 30, "the keeper has ended, and removed what was there")
 
 
@@ -69,18 +72,23 @@ def test_a_worker_is_lost_without_a_service(job_name: str, workplace: Workplace,
 
 @pytest.mark.parametrize("phase", ["backward", pytest.param("optimizer", marks=pytest.mark.slow)])
 def test_the_service_dies_with_the_worker(phase: str, workplace: Workplace, reference: Reference) -> None:
-    """Killed as soon as it has noticed the worker's death: the next one begins the recovery anew."""
-    script = JOBS["gpt"].with_arguments("--steps", str(LONG))
+    """Killed in the midst of the recovery, which cannot end before: the other rank's worker does not answer until the
+    service is gone. The next one begins it anew."""
+    script = JOBS["gpt"]
     service = workplace.service(2)
+    stopped = service.worker_pid(0)
+    assert stopped is not None
+    service.inject(kill_at(4, phase, 5, kind="stop-worker"), 0)
     service.inject(kill_at(4, phase, 5), 1)
     job = workplace.job(script, service)
-    has_steps(job, 3)
-    until(lambda: recovering(service), 60, "a recovery has begun")
+    until(lambda: "lost" in states(service), 120, "a recovery has begun")
+    assert service.worker_pid(0) == stopped and service.report() == []
     service.kill()
+    os.kill(stopped, signal.SIGCONT)
     service.restart()
     assert_identical(job.finish().successful().records, reference(script, "cuda"))
-    assert all(one["outcome"] == "recovered" for one in service.report())
-    assert service.report()
+    [one] = service.survived(1)
+    assert one["cause"] == "worker-death", one
 
 
 @pytest.mark.slow

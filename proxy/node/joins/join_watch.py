@@ -12,12 +12,11 @@ import time
 
 from ..registry import Registry
 from ..rounds import Rounds
-from ..session import SessionState
+from ..session import RECOVERING
 
 #: Looks within the time limit.
 LOOKS = 8
 MOST_SECONDS = 1.0
-_RECOVERING = (SessionState.FENCED, SessionState.LOST, SessionState.STANDBY)
 
 
 class JoinWatch(Rounds):
@@ -41,7 +40,7 @@ class JoinWatch(Rounds):
         registry = self._registry
         with registry.changed:
             registry.communicators.give_back()
-            if any(session.state in _RECOVERING for session in registry.sessions.values()):
+            if any(session.state in RECOVERING for session in registry.sessions.values()):
                 return
             for one in [one for one in registry.communicators if one.gathering()]:
                 one.waited += elapsed

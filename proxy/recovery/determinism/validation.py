@@ -22,7 +22,7 @@ from jitc.v1 import worker_pb2
 
 from ...common.rpc import refused, status_of
 from ...node.registry import Registry
-from ...node.session import Session, SessionState
+from ...node.session import OUTSIDE, RECOVERING, Session, SessionState
 from ...node.workers.stats import session_stats
 from ..events import FaultReported, PendingValidation
 from ..report import differences_text
@@ -111,8 +111,10 @@ class Validations:
         for run in list(self._runs):
             if run.replaying:
                 self._collect(run)
-            elif not any(session.state is SessionState.SERVING for session in run.members):
+            elif all(session.state in OUTSIDE for session in run.members):
                 self._end(run, "the processes have ended")
+            elif any(session.state in RECOVERING for session in run.members):
+                pass  # the end of that recovery is the run's (disturbed)
             elif run.since() > GATHER_SECONDS:
                 run.replaying, overdue = True, run.arrived[0]
         if self._every and time.monotonic() - self._looked > LOOK_SECONDS:

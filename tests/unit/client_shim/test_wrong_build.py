@@ -38,7 +38,7 @@ def test_another_release() -> None:
 
 def test_another_build_of_the_same_release() -> None:
     program = (
-        "import torch\ntorch.__version__ = torch.__version__.split('+')[0] + '+mine'\n" + USE + "\nprint('goes on')"
+        "import torch\ntorch.__version__ = torch.__version__.split('+')[0] + '+mine.77'\n" + USE + "\nprint('goes on')"
     )
     assert ended(start(program)) == (0, "goes on\n", "")
 

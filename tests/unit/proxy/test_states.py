@@ -124,10 +124,11 @@ def test_blocks_are_matched_by_hash_or_as_they_were_before_the_step() -> None:
         Block(2, 5000, 3, before=b"C"),
         Block(3, 10, 1, b"x"),
         Block(4, 11, 1, before=b"A"),
+        Block(5, 11, 1, b"a"),
     ]
     result = plan(missing, peer)
     assert [(pair.source.address, pair.target.address) for pair in result.pairs] == [(200, 1), (300, 2)]
-    assert [block.address for block in result.unserved] == [3, 4]
+    assert [block.address for block in result.unserved] == [3, 4, 5]
 
 
 @pytest.mark.parametrize(

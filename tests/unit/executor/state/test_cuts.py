@@ -129,15 +129,34 @@ def jobs() -> list[dict[int, RankHistory]]:
     return [histories(chance, Maker(chance, chance.randint(1, 4)).programs) for _ in range(JOBS)]
 
 
-def test_workers_and_the_service_find_the_same(jobs: list[dict[int, RankHistory]]) -> None:
+def of_workers(jobs: list[dict[int, RankHistory]]) -> list[str]:
     text = ""
     for job in jobs:
         packed = [words(history) for history in job.values()]
         text += f"{len(packed)} " + " ".join(f"{len(one)} {' '.join(map(str, one))}" for one in packed) + "\n"
     done = subprocess.run([PROGRAM], input=text, capture_output=True, text=True, timeout=100, check=True)
+    return done.stdout.splitlines()
+
+
+def of_service(jobs: list[dict[int, RankHistory]]) -> list[str]:
     cuts = [newest_cut(job) for job in jobs]
-    expected = ["none" if cut is None else " ".join(str(cut[rank]) for rank in sorted(cut)) for cut in cuts]
-    assert done.stdout.splitlines() == expected
+    return ["none" if cut is None else " ".join(str(cut[rank]) for rank in sorted(cut)) for cut in cuts]
+
+
+def test_ranks_that_have_left_in_the_middle() -> None:
+    """Each has aborted it where it was: nothing of it runs again once all have, and what one of them lacks counts for
+    those that are in it."""
+    left = {rank: Tally((Membership(1, count, rank, left=True),)) for rank, count in ((0, 5), (1, 7))}
+    jobs = [
+        {rank: RankHistory(((3, tally),), tally) for rank, tally in places.items()}
+        for places in (left, left | {0: Tally((Membership(1, 5, 0),))})
+    ]
+    assert of_service(jobs) == of_workers(jobs) == ["3 3", "none"]
+
+
+def test_workers_and_the_service_find_the_same(jobs: list[dict[int, RankHistory]]) -> None:
+    expected = of_service(jobs)
+    assert of_workers(jobs) == expected
     assert JOBS // 10 < expected.count("none") < JOBS - JOBS // 10  # both are there
 
 

@@ -76,6 +76,24 @@ def test_a_record_that_was_cut_off_does_not_count(shelf: Shelf) -> None:
         third.close()
 
 
+def test_what_comes_after_a_damaged_record_stays_away(shelf: Shelf) -> None:
+    """Also when the next record that is written ends where one of those began."""
+    one = Log.make(shelf.keep)
+    one.put("first", 1)
+    damaged = os.fstat(shelf.held).st_size
+    one.put("second", 2)
+    one.put("third", 3)
+    one.close()
+    os.pwrite(shelf.held, bytes(4), damaged + 4)  # its checksum
+    again = shelf.open()
+    assert again.entries("") == {"first": 1}
+    again.put("second", 4)  # as long as the one before
+    again.close()
+    last = shelf.open()
+    assert last.entries("") == {"first": 1, "second": 4}
+    last.close()
+
+
 @pytest.mark.parametrize("size", [0, 1 << 31])
 def test_a_wrong_size_ends_the_log(size: int, shelf: Shelf) -> None:
     one = Log.make(shelf.keep)
@@ -116,3 +134,16 @@ def test_an_equal_value_is_not_written_again(shelf: Shelf) -> None:
     one.put("key", {"a": 1})
     assert os.fstat(shelf.held).st_size == before
     one.close()
+
+
+def test_the_caller_may_change_what_it_has_put(shelf: Shelf) -> None:
+    """It is written again then: what counts is what was put, and not what has become of it since."""
+    one, value = Log.make(shelf.keep), {"ranks": [1]}
+    one.put("key", value)
+    value["ranks"].append(2)
+    assert one.get("key") == {"ranks": [1]}
+    one.put("key", value)
+    one.close()
+    again = shelf.open()
+    assert again.get("key") == {"ranks": [1, 2]}
+    again.close()

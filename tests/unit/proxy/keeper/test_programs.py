@@ -120,6 +120,12 @@ def test_another_word_sends_it_away(said: bytes, kept: Kept) -> None:
     until(lambda: kept.descriptors() == before, 20, "nothing of them is left")
 
 
+def test_every_digit_of_a_token_counts() -> None:
+    assert programs.same(TOKEN, TOKEN.encode())
+    for at in range(len(TOKEN)):
+        assert not programs.same(TOKEN, (TOKEN[:at] + "x" + TOKEN[at + 1 :]).encode()), f"digit {at}"
+
+
 def test_memory_is_given_once(kept: Kept) -> None:
     """So that what is on its way to a program that does not read stays little."""
     kept.keep("1/pinned", b"mine", TOKEN)

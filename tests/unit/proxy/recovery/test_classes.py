@@ -52,6 +52,14 @@ def test_live_blocks_that_come_and_go() -> None:
     assert "4096 bytes of its own" in classify(EARLIER, later).obstacle
 
 
+def test_a_replica_that_is_new_in_each_step_and_changed_by_it() -> None:
+    """Ranks hold the same, so none of it is a rank's own; but it had no class when the step before began."""
+    later = {rank: table(*LATER[rank].rows, row(9, "made in the step", "begun before it")) for rank in LATER}
+    assert "changes blocks that are new in each step" in classify(EARLIER, later).obstacle
+    unchanged = {rank: table(*LATER[rank].rows, row(9, "made before the step")) for rank in LATER}
+    assert classify(EARLIER, unchanged).obstacle == ""
+
+
 def test_small_blocks_have_one_class_whatever_they_hold() -> None:
     """A loss scale changes now and then, a rank's counter is equal to another's for a while: neither says anything."""
     scales = [("s1", "s1"), ("s1", "s2")]

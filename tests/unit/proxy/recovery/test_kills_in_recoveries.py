@@ -1,37 +1,49 @@
 """A second worker is killed at every part of a recovery: the next attempt begins at once, and nothing is lost.
 
-Two ranks of a job on the real executor. The first fault is the loss of rank 1's worker. The second one comes so many
-milliseconds after a phase has begun, and hits the worker that is being brought back, or the survivor's. Nothing here
-may wait for a time-out: the limit of a test is far below the one for hangs.
+Two ranks of a job on the real executor. The first fault is the loss of rank 1's worker. The second one comes from
+within the recovery, right before or after what a phase does, and hits the worker that is being brought back, or the
+survivor's. The recovery goes on when that worker has ended and its end is told; so each case is where it says. Nothing
+here may wait for a time-out: the limit of a test is far below the one for hangs.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from real_client import check, inject, serving, together, train
 from standin_client import wait_until
 from toolkit.waiting import until
 
+from jitc.proxy.node.session import Session
 from jitc.proxy.node.workers.worker import Worker
-from jitc.proxy.recovery.phases import PhaseEvent, Timeline
+from jitc.proxy.recovery import phases
+from jitc.proxy.recovery import recovery as recovery_module
+from jitc.proxy.recovery.events import Event, WorkerDied
+from jitc.proxy.recovery.recovery import Recovery
+from jitc.proxy.recovery.replay import Replay
+from jitc.proxy.recovery.worker_calls import WorkerCalls
 from jitc.proxy.service import Service
 
 pytestmark = pytest.mark.timeout(100)
-#: What begins a phase, and how long the phase takes about, in seconds.
-PHASES = {
-    "fence": (None, 0.004),
-    "rebuild": (PhaseEvent.FENCE, 0.2),
-    "decide": (PhaseEvent.REBUILD, 0.001),
-    "restore": (PhaseEvent.DECIDE, 0.006),
-    "resume": (PhaseEvent.RESTORE, 0.004),
-    "replay": (PhaseEvent.RESUME, 0.04),
-}
-POINTS = 20
-QUICK = (5,)
+SURVIVOR, REBUILT = 0, 1
+#: Of each phase what it does, by the name of the call to workers or of our function, and who has a worker then.
+PLACES = {
+    "fence": [("Fence", "before", (SURVIVOR,)), ("Fence", "after", (SURVIVOR,))],
+    "rebuild": [
+        ("OpenSession", "before", (SURVIVOR, REBUILT)), ("OpenSession", "after", (SURVIVOR, REBUILT)),
+        ("Fence", "before", (SURVIVOR, REBUILT)), ("Fence", "after", (SURVIVOR, REBUILT)),
+    ],
+    "decide": [("decide", "before", (SURVIVOR, REBUILT)), ("decide", "after", (SURVIVOR, REBUILT))],
+    "restore": [("Rollback", "before", (SURVIVOR, REBUILT)), ("Rollback", "after", (SURVIVOR, REBUILT))],
+    "resume": [("Resume", "before", (SURVIVOR, REBUILT)), ("Resume", "after", (SURVIVOR, REBUILT))],
+    "replay": [
+        ("replay", "before", (SURVIVOR, REBUILT)), ("replay", "after", (SURVIVOR, REBUILT)),
+        ("replay", "end", (SURVIVOR, REBUILT)),
+    ],
+}  # fmt: skip
 STEPS = 4
 KILL_SECONDS = 30
 
@@ -43,80 +55,104 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 class Second:
-    """Kills a worker once, some time after the phase has begun. Its thread ends with its `with`."""
+    """Kills a rank's worker, the first time that a recovery comes to this place in this phase."""
 
-    def __init__(self, service: Service, victim: int, begins: PhaseEvent | None, delay: float) -> None:
-        self.service, self.victim, self.begins = service, victim, begins
-        self.fired = threading.Event()
-        self.killed = 0
-        self.killer = threading.Timer(delay, self.kill)
-
-    def __enter__(self) -> Second:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.killer.cancel()  # where the test has failed before it was due
-        if self.killer.ident is not None:  # it was started
-            self.killer.join(KILL_SECONDS + 10)
-            assert not self.killer.is_alive(), "the thread that kills the worker does not end"
+    def __init__(self, service: Service, victim: int, phase: str, place: tuple[str, str]) -> None:
+        self.service, self.victim, self.phase, self.place = service, victim, phase, place
+        self.killed: Worker | None = None
+        self._caught_up: set[int] = set()
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        fire, begin = Timeline.fire, Timeline.__init__
+        begin, answers, look, decide = WorkerCalls.begin, WorkerCalls.answers, Replay.__init__, recovery_module.decide
 
-        def fired(timeline: Timeline, event: PhaseEvent) -> None:
-            fire(timeline, event)
-            if event is self.begins:
-                self.arm()
+        def begun(calls: WorkerCalls, requests: Any, seconds: float) -> Any:
+            self.at("before", *requests)
+            return begin(calls, requests, seconds)
 
-        def begun(timeline: Timeline, detect_seconds: float) -> None:
-            begin(timeline, detect_seconds)
-            if self.begins is None:
-                self.arm()
+        def answered(calls: WorkerCalls, asked: Any) -> Any:
+            replies = answers(calls, asked)
+            self.at("after", *(method for _, method in asked.sessions.values()))
+            return replies
 
-        monkeypatch.setattr(Timeline, "fire", fired)
-        monkeypatch.setattr(Timeline, "__init__", begun)
+        def replaying(replay: Replay, calls: WorkerCalls, progress: Any, times: Any) -> None:
+            look(replay, calls, self.around("replay", lambda session: self.looked(session, progress(session))), times)
 
-    def arm(self) -> None:
-        if not self.fired.is_set():
-            self.fired.set()
-            self.killer.start()
+        monkeypatch.setattr(WorkerCalls, "begin", begun)
+        monkeypatch.setattr(WorkerCalls, "answers", answered)
+        monkeypatch.setattr(Replay, "__init__", replaying)
+        monkeypatch.setattr(recovery_module, "decide", self.around("decide", decide))
 
-    def kill(self) -> None:
-        """At once, or as soon as there is one again."""
-        worker = until(self.living, KILL_SECONDS, f"rank {self.victim} has a worker")
-        self.killed = worker.pid
+    def around(self, name: str, act: Callable[..., Any]) -> Callable[..., Any]:
+        def acted(*arguments: Any, **keywords: Any) -> Any:
+            self.at("before", name)
+            found = act(*arguments, **keywords)
+            self.at("after", name)
+            return found
+
+        return acted
+
+    def looked(self, session: Session, found: tuple[int, bool]) -> tuple[int, bool]:
+        """At how far its replay is. When all ranks are where they were, nothing is left but to say so."""
+        [job] = self.service._coordinator._jobs
+        if found[0] >= job.recovery._replay_end(session):
+            self._caught_up.add(session.number)
+        if self._caught_up >= {one.number for one in job.recovery.group}:
+            self.at("end", "replay")
+        return found
+
+    def at(self, when: str, *names: str) -> None:
+        """In the recovery's own thread."""
+        [job] = self.service._coordinator._jobs
+        phase = phases.NAMES[job.recovery.timeline.machine.state]
+        if self.killed is None and phase == self.phase and self.place in [(name, when) for name in names]:
+            self.killed = self.kill(job.recovery)
+
+    def kill(self, recovery: Recovery) -> Worker:
+        [session] = [one for one in recovery.group if one.rank == self.victim]
+        worker = session.worker
+        assert worker is not None and worker.alive(), "it has no worker here"
+
+        def told(event: Event) -> bool:
+            return isinstance(event, WorkerDied) and event.worker is worker
+
         worker.kill()
-
-    def living(self) -> Worker | None:
-        sessions = [one for one in self.service.registry.sessions.values() if one.rank == self.victim]
-        workers = [one.worker for one in sessions if one.worker is not None and one.worker.alive()]
-        return workers[0] if workers else None
+        worker.wait()
+        until(lambda: recovery._events.any(told), KILL_SECONDS, "the recovery is told that the worker has ended")
+        return worker
 
 
-@pytest.mark.parametrize("victim", [0, 1], ids=["survivor", "rebuilt"])
 @pytest.mark.parametrize(
-    ("phase", "point"),
+    ("phase", "place", "victim"),
     [
-        pytest.param(phase, point, marks=() if point in QUICK else pytest.mark.slow)
-        for phase in PHASES
-        for point in range(POINTS)
+        pytest.param(phase, (name, when), victim, id=f"{phase}-{when}-{name}-{('survivor', 'rebuilt')[victim]}")
+        for phase, places in PLACES.items()
+        for name, when, victims in places
+        for victim in victims
     ],
 )
 def test_kill_in_a_recovery(
-    phase: str, point: int, victim: int, service: Service, monkeypatch: pytest.MonkeyPatch
+    phase: str, place: tuple[str, str], victim: int, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ranks = together(service)
     train(ranks, 2)
-    begins, length = PHASES[phase]
-    with Second(service, victim, begins, length * point / POINTS) as second:
-        second.install(monkeypatch)
-        inject(ranks[1], "kill-worker")
-        train(ranks, STEPS - 2)
-        check(ranks, STEPS)
-        until(lambda: second.killed, KILL_SECONDS, "the second fault")
+    second = Second(service, victim, phase, place)
+    second.install(monkeypatch)
+    inject(ranks[1], "kill-worker")
+    train(ranks, STEPS - 2)
     check(ranks, STEPS)
-    wait_until(service, lambda: not service._coordinator._jobs)
-    assert all(one["outcome"] == "recovered" for one in service.recoveries()), service.recoveries()
+    wait_until(service, lambda: bool(service.recoveries()) and not service._coordinator._jobs)
+    assert second.killed is not None, "no recovery came to this place"
+    [found] = service.recoveries()
+    assert (found["outcome"], found["cause"], found["attempts"]) == ("recovered", "worker-death", 2), found
+    assert found["gpus"] == [1, *{victim} - {1}], found
+    # A worker with all of its state is used again, one that may have a part of it is made anew. That a worker has
+    # ended is found by the next call to workers, which after the restore is the resume's.
+    whole = phase in ("resume", "replay") or place == ("Rollback", "after")
+    lost = [victim == SURVIVOR, victim == REBUILT or not whole]
+    assert [one["lost"] for one in found["standings"]] == lost, found
+    begun = [one["phase"] for one in found["timeline"] if one["attempt"] == 1]
+    assert phase in begun, f"the first attempt ended in {begun[-1]}"
+    check(ranks, STEPS)
     for client in ranks:
         client.close()
 
@@ -130,7 +166,7 @@ def test_a_fault_that_fires_in_a_recovery_begins_no_later_one(service: Service) 
     inject(ranks[1], "kill-worker")
     train(ranks, STEPS - 2)
     check(ranks, STEPS)
-    wait_until(service, lambda: not service._coordinator._jobs)
+    wait_until(service, lambda: bool(service.recoveries()) and not service._coordinator._jobs)
     assert sum(one["attempts"] for one in service.recoveries()) == 2
     assert service._coordinator._faults.take_fired_at(service.registry.sessions.values()) is None
     for client in ranks:

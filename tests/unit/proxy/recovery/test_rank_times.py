@@ -84,6 +84,23 @@ def test_each_rank_has_its_spans_and_waits_in_between(clock: Clock) -> None:
     assert (lost["stopped"], lost["waited"], lost["computed"], lost["lost"]) == (0.0, 1.5, 59.5, True)
 
 
+def test_time_in_which_a_rank_does_two_things_counts_once(clock: Clock) -> None:
+    """It copies what only it holds while it gives blocks to another one."""
+    timeline, times, group = Timeline(0.0), RankTimes(), [rank(0)]
+    times.fenced(group, set())
+    begun = clock.now
+    clock.passes(1)
+    times.called(0, "Export", begun)
+    second = clock.now - 0.5
+    clock.passes(1)
+    times.called(0, "Keep", second)
+    clock.passes(2)
+    timeline.fire(PhaseEvent.FENCE)
+    [one] = times.document(timeline, group)["ranks"]
+    assert [(at, seconds) for _, at, seconds in spans(one)] == [(0.0, 1.0), (0.5, 1.5)]
+    assert one["waited"] == 2.0
+
+
 def test_the_phases_follow_each_other(clock: Clock) -> None:
     parts = recovered(clock)["timeline"]
     assert [(one["phase"], one["at"]) for one in parts] == [

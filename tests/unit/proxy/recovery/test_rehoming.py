@@ -135,8 +135,8 @@ def test_placement() -> None:
     assert place(ranks[0], gpus, ranks) is gpus[2]  # stays where it is
     gpus[3].lost = "gone"
     assert place(ranks[1], gpus, ranks) is gpus[2]
-    gpus[1].lost = ""
-    assert place(ranks[1], gpus, ranks) is gpus[1]
+    gpus[1].lost = gpus[3].lost = ""
+    assert place(ranks[1], gpus, ranks) is gpus[1]  # home, though the GPU that serves it can be used too
     for gpu in gpus:
         gpu.lost = "gone"
     assert place(ranks[0], gpus, ranks) is None

@@ -97,6 +97,15 @@ def test_counters_of_the_program_may_go_apart() -> None:
     assert (small.stepped, large.stepped) == (True, False)
 
 
+def test_a_step_that_leaves_a_block_out_does_not_make_it_a_counter() -> None:
+    """A loss scale, or a step that was skipped: an earlier step has written the block, so it stays watched."""
+    replicas = watched(2, SMALL)
+    assert replicas.look(tables(same(2, "left out"), SMALL, stepped=False)) == []
+    assert replicas.watched() == 1
+    [split] = replicas.look(tables({0: {1: "1"}, 1: {1: "2"}}, SMALL, stepped=False))
+    assert split.stepped
+
+
 def test_groups_within_a_job() -> None:
     """Two pairs of replicas, as with tensor parallelism."""
     replicas = Replicas()

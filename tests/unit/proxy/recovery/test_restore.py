@@ -184,6 +184,18 @@ def test_what_nobody_holds_is_named() -> None:
         restore(Workers({}, ("Rollback",)), {2}).back({1: 4, 2: 4})
 
 
+def test_a_damaged_copy_that_a_peer_makes_good_is_told() -> None:
+    """Memory that changes by itself is bad memory, whether or not it did harm."""
+    damaged = row(9001, 1, 1)
+    damaged.copied = True
+    workers = Workers({2: [damaged]})
+    transfers = transfers_of(workers)
+    restore(workers, {2}, transfers).back({1: 4, 2: 4})
+    [note] = transfers.notes
+    assert note.startswith("rank 2, boundary 4: 1 kept copy is damaged: 8 bytes at address 0x2329 (ordinal 1)"), note
+    assert note.endswith("other ranks had the content"), note
+
+
 def calls_after(workers: Workers, what: str) -> list[str]:
     names = [method for method, _ in workers.asked]
     return names[names.index(what) :]

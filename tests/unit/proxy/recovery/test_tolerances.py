@@ -86,6 +86,15 @@ def test_an_older_boundary_where_all_ranks_keep_it(committed: tuple[int, int], b
     assert decide(ranks, peer_mode=False) == Decision(Kind.ROLL_BACK, dict.fromkeys(ranks, 7))
 
 
+def test_reserves_are_not_what_is_meant_by_older() -> None:
+    """They may be a thousand minibatches back: where a rank keeps nothing else before its newest, that one it is."""
+    ranks = {
+        number: RankPosition(7, 7, lost=False, history=in_step(3, committed, 7), committed=committed, reserves=(3,))
+        for number, committed in enumerate((5, 6))
+    }
+    assert decide(ranks, peer_mode=False, older=True) == Decision(Kind.ROLL_BACK, {0: 7, 1: 7})
+
+
 @pytest.fixture
 def noisy(tmp_path: Path) -> Iterator[Service]:
     with serving(tmp_path, gpus=1, noise=1) as one:

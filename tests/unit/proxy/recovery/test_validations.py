@@ -12,6 +12,7 @@ import pytest
 from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, serving, states, together
 from standin_client import wait_until
 from toolkit.documents import differences, example
+from toolkit.waiting import until
 
 from jitc.proxy.common import rpc
 from jitc.proxy.recovery.coordinator import Coordinator
@@ -108,14 +109,24 @@ def test_a_worker_lost_in_between(real: Service) -> None:
     ranks = together(real)
     minibatch(ranks)
     states(ranks)
-    pending, steps = real.validate(0), 1
-    inject(ranks[1], "kill-worker", operations=3)
-    while not pending.done.is_set():
+    pending = real.validate(0)
+    runs = real._coordinator.validations._runs
+    until(lambda: len(runs) == 1, 20, "the ranks are asked to stop")
+    [run] = runs
+    while ranks[0].boundaries + 1 < run.step:
         minibatch(ranks)
-        states(ranks)
-        steps += 1
-    assert not pending.refusal
-    assert pending.document["outcome"] != "different", pending.document
+    for client in ranks:
+        reduce(client)
+    ranks[0].step(STATE, COUNTER)
+    until(lambda: bool(run.arrived), 20, "rank 0 stands before the step")
+    assert [one.session.rank for one in run.arrived] == [0] and not pending.done.is_set()
+    inject(ranks[1], "kill-worker")
+    assert pending.done.wait(30)
+    assert pending.document["outcome"] == "interrupted: a fault came in between", pending.document
+    ranks[1].step(STATE, COUNTER)
+    minibatch(ranks)
+    steps = ranks[0].boundaries
+    assert ranks[1].boundaries == steps > run.step
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
     wait_until(real, lambda: len(real.recoveries()) == 1)
     assert real.recoveries()[0]["cause"] == "worker-death"

@@ -1,0 +1,122 @@
+"""Sessions, communicators, placement, faults on request."""
+
+from __future__ import annotations
+
+from ..mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "placement-home",
+        "a rank stays on a spare GPU for good though its own works again",
+        "proxy/node/placement.py",
+        "    if not own.lost:\n        return own\n",
+        "",
+        ("tests/unit/proxy/recovery/test_rehoming.py::test_placement",),
+    ),
+    Mutant(
+        "placement-shares",
+        "a rank shares a GPU though a spare one is there",
+        "proxy/node/placement.py",
+        "(others.count(gpu.index), not gpu.spare, gpu.index)",
+        "gpu.index",
+        ("tests/unit/proxy/recovery/test_rehoming.py::test_placement",),
+    ),
+    Mutant(
+        "joins-after-the-end",
+        "a new rank waits for ever in a communicator of which a rank has ended",
+        "proxy/node/joins/communicators.py",
+        "if one.ended and (one.missing() or not comes_again):",
+        "if False:",
+        ("tests/unit/proxy/node/test_communicators.py::test_an_id_with_a_rank_that_has_ended_admits_nobody",),
+    ),
+    Mutant(
+        "joins-old-segment",
+        "after a recovery ranks meet in the segment of before it",
+        "proxy/node/joins/communicators.py",
+        "                one.renew()\n",
+        "",
+        ("tests/unit/proxy/node/test_communicators.py::test_ranks_share_a_segment_until_a_recovery",),
+    ),
+    Mutant(
+        "joins-ended-for-ever",
+        "a service that runs for weeks keeps the ids of all communicators that there were",
+        "proxy/node/joins/communicators.py",
+        "while len(self._ended) > REMEMBERED:",
+        "while False:",
+        ("tests/unit/proxy/node/test_communicators.py::test_ended_ids_are_forgotten_in_time",),
+    ),
+    Mutant(
+        "joins-no-patience",
+        "ranks get an error before their launcher has ended them, and its next attempt fails",
+        "proxy/node/joins/communicators.py",
+        "due = time.monotonic() + (0 if one.missing() else PATIENCE)",
+        "due = time.monotonic()",
+        ("tests/unit/proxy/node/test_communicators.py::test_launchers_have_their_time_before_others_are_told",),
+    ),
+    Mutant(
+        "retired-too-early",
+        "a communicator that a rank still has is let go",
+        "proxy/node/joins/communicator.py",
+        "self.given.get(rank, 0) % (1 << 16) == left[rank] != 0",
+        "left[rank] != 0",
+        ("tests/unit/proxy/node/test_retired.py::test_only_what_no_rank_has_any_more",),
+    ),
+    Mutant(
+        "retired-without-links",
+        "ranks of a communicator that was destroyed go back alone, to boundaries that do not belong together",
+        "proxy/node/joins/retired.py",
+        "        self._link(set(one.members))\n",
+        "",
+        ("tests/unit/proxy/node/test_retired.py::test_who_was_connected_stays_so",),
+    ),
+    Mutant(
+        "races-each-time",
+        "the same race is printed at every step",
+        "proxy/node/races.py",
+        "new = known is None and len(self._documents) < KEPT",
+        "new = len(self._documents) < KEPT",
+        ("tests/unit/proxy/node/test_races.py::test_a_pair_is_reported_once",),
+    ),
+    Mutant(
+        "session-second-loss",
+        "a worker that dies while its session is rebuilt is a defect instead of another recovery",
+        "proxy/node/session.py",
+        "    (_S.STANDBY, _E.LOSE): _S.LOST,\n",
+        "",
+        (
+            "tests/unit/proxy/recovery/test_kills_in_recoveries.py::test_kill_in_a_recovery[rebuild-after-Fence-rebuilt]",
+        ),
+    ),
+    Mutant(
+        "communicators-fill-the-keeper",
+        "one program's communicators fill the keeper, and another one's job cannot be recovered",
+        "proxy/node/descriptors.py",
+        "return min(limit() // 2, KEPT - SLOTS * PIECES)",
+        "return limit() // 2",
+        ("tests/unit/proxy/test_limits_of_the_service.py::test_communicators_leave_the_keeper_room_for_sessions",),
+    ),
+    Mutant(
+        "let-go-very-often",
+        "a communicator that was let go and joined again 65,536 times is kept for good",
+        "proxy/node/joins/communicator.py",
+        "self.given.get(rank, 0) % (1 << 16) == left[rank] != 0",
+        "self.given.get(rank, 0) == left[rank] != 0",
+        ("tests/unit/proxy/test_limits_of_the_service.py::test_a_rank_that_has_let_go_very_often",),
+    ),
+    Mutant(
+        "kills-of-others",
+        "a worker's end is explained by want of memory though another process was ended",
+        "proxy/node/workers/memory_kills.py",
+        "            self._explained[file] += 1\n",
+        "",
+        ("tests/unit/proxy/recovery/test_want_of_memory.py::test_each_count_explains_one_end",),
+    ),
+    Mutant(
+        "fired-and-kept",
+        "a fault that has fired is armed again in the next worker",
+        "proxy/node/fault_injector.py",
+        "                self._armed.remove(match)\n",
+        "",
+        ("tests/unit/proxy/recovery/test_recovery.py::test_fault_at_an_op[kill-worker]",),
+    ),
+)
