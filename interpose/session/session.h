@@ -83,6 +83,8 @@ class Session {
   virtual uint64_t address_base() const = 0;
   virtual uint64_t address_bytes() const = 0;
   virtual const PinnedRegion& pinned() const = 0;
+  /// A library is about to be used that reads the environment: says, once, what of it came too late.
+  virtual void name_late_variables() const {}
 
  protected:
   virtual uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..backends.base import Backend
@@ -56,7 +56,7 @@ class Registry:
         """GPUs that programs see: the first ones."""
         return len(self.backend.gpus) - self.config.spare_gpus
 
-    def add(self, request: Any, pid: int = 0) -> Session:
+    def add(self, request: Any, pid: int = 0, environment: Mapping[str, str] | None = None) -> Session:
         """A new session with its memory, not yet open in a worker; pid: its process, where it can be seen from here.
         Raises Full or NoSpace."""
         with self.changed:
@@ -75,7 +75,7 @@ class Registry:
             session = Session(
                 self.last, token, request.gpu, pid or request.pid, request.rank, request.world_size,
                 printable(request.job, 100), slot, memory, self.backend.address_base, program=request.program,
-                epoch=self.epoch,
+                environment=environment or {}, epoch=self.epoch,
             )  # fmt: skip
             self.enter(session)
             return session

@@ -7,6 +7,7 @@ session's state changes only along its table.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -79,6 +80,7 @@ class Session:
     address_base: int  # of all sessions' ranges
     host: int = -1  # the GPU that serves it: its own, or another one while that is lost
     program: str = ""  # its process's ticket at the keeper (keeper/programs.py)
+    environment: Mapping[str, str] = field(default_factory=dict)  # of its workers' libraries (library_environment.py)
     worker: Worker | None = None
     epoch: int = 0
     stopped: bool = False  # it may wait for a recovery: until that is over, another service begins it anew
@@ -129,7 +131,7 @@ class Session:
             "world_size": self.world_size, "job": self.job, "slot": self.slot, "address_base": self.address_base,
             "worker": self.worker.pid if self.worker is not None else 0, "epoch": self.epoch, "state": self.state.value,
             "host": self.host, "failure": self.failure, "stopped": self.stopped, "peer_mode": self.peer_mode,
-            "reserve": self.reserve,
+            "reserve": self.reserve, "environment": dict(self.environment),
         }  # fmt: skip
 
     def label(self) -> str:

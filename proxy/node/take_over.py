@@ -135,6 +135,7 @@ class TakeOver:
             number, left["token"], left["gpu"], left["pid"], left["rank"], left["world_size"], printable(left["job"]),
             left["slot"], memory, left["address_base"], host=left["host"], program=left["program"], worker=worker,
             epoch=left["epoch"], failure=left["failure"], peer_mode=left["peer_mode"], reserve=left["reserve"],
+            environment=left.get("environment", {}),  # the service before may not have known of it
         )  # fmt: skip
         state = SessionState(left["state"])
         session.machine.state = SessionState.LOST if state in _UNRELIABLE else state

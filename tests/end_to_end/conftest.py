@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -27,8 +27,10 @@ def start() -> Iterator[Callable[..., Lockstep]]:
     """Starts a program in lockstep; it is ended with the test."""
     programs: list[Lockstep] = []
 
-    def begin(service: Service, path: Path, *arguments: object) -> Lockstep:
-        programs.append(Lockstep(service, path, *arguments))
+    def begin(
+        service: Service, path: Path, *arguments: object, env: Mapping[str, str] | None = None
+    ) -> Lockstep:  # fmt: skip
+        programs.append(Lockstep(service, path, *arguments, env=env))
         return programs[-1]
 
     yield begin

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from .forge_client import start_python
@@ -15,8 +16,10 @@ END_SECONDS = 30.0
 class Lockstep:
     """A Python program on the preloaded library that answers each line on standard input with a line of its own."""
 
-    def __init__(self, service: Service, path: Path, *arguments: object) -> None:
-        env = service.env | {"LD_PRELOAD": str(PRELOAD)}
+    def __init__(self, service: Service, path: Path, *arguments: object, env: Mapping[str, str] | None = None) -> None:
+        """env: in place of what the service has of it, without its own (its socket stays)."""
+        socket = {"JITC_SOCKET": service.env["JITC_SOCKET"], "LD_PRELOAD": str(PRELOAD)}
+        env = {**(service.env if env is None else env), **socket}
         program = [str(path), *map(str, arguments)]
         self.process = start_python(program, env, forged="import torch" in path.read_text())
 

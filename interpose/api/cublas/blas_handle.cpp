@@ -120,6 +120,7 @@ int32_t cublasCreate_v2(uint64_t* handle) {
   Status status = kSuccess;
   blas.device = current_device();
   if (runs_kernels() && !(blas.session = session_of(blas.device, &status))) return kBlasNotInitialized;
+  if (blas.session) blas.session->name_late_variables();
   ops::BlasCreate op;
   *handle = op.handle = handles().add(blas, limits::kBlasHandles);
   if (!op.handle) return too_many("cuBLAS handles", limits::kBlasHandles), kBlasAllocFailed;

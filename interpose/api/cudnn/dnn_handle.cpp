@@ -73,6 +73,7 @@ int32_t cudnnCreate(uint64_t* handle) {
   DnnHandle dnn;
   dnn.device = current_device();
   if (!(dnn.session = session_of(dnn.device, &status))) return kDnnNotInitialized;
+  dnn.session->name_late_variables();
   uint64_t version = 0;
   if (!dnn_version(*dnn.session, &version)) return kDnnNotInitialized;
   compare_versions(version);

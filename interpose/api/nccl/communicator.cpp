@@ -81,6 +81,7 @@ Status join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int
   Status status = kSuccess;
   Session* session = session_of(device, &status);
   if (!session) return to_nccl(status);
+  if (visible_gpu(device)->runs_kernels) session->name_late_variables();
   ops::CommunicatorCreate op;
   op.handle = communicators().add({session, device, ranks, rank});
   op.ranks = ranks;

@@ -66,11 +66,11 @@ uint32_t error_of(bool first, const Answer& answer) {
 /// Where the session of that token is served; without a token: a new one. For that the keeper must know this
 /// process; later its end of the connection goes only with all workers.
 Answer ask(const std::string& socket, uint32_t gpu, const std::string& token, KeeperConnection& keeper,
-           Attachment* out) {
+           const Variables& variables, Attachment* out) {
   if (token.empty() && !keeper.stands()) {
     if (const int error = keeper.open(socket); error != 0) return {error, std::strerror(-error), true};
   }
-  return attach(socket, gpu, token, keeper.ticket(), kAskMs, out);
+  return attach(socket, gpu, token, keeper.ticket(), token.empty() ? variables : Variables{}, kAskMs, out);
 }
 
 /// Has the keeper give the memory of a new session.
@@ -104,7 +104,10 @@ struct Patience {
   void present() { absent_since = Clock::time_point::max(); }
 };
 
-bool SessionClient::open() { return connect(true); }
+bool SessionClient::open() {
+  attachment_.variables = library_variables();
+  return connect(true);
+}
 
 /// The connection broke (on_closed, under its I/O lock). A new thread looks for the next worker, because the
 /// calling thread may be the transport's own, which has to be joined.
@@ -114,13 +117,12 @@ void SessionClient::lost(Lock& lock, WorkerConnection& connection) {
   ++failed_connections_;
   lost_ = std::move(connection_);
   lock.unlock();
-  if (!start_thread("jitc-reconnect", reconnect_main, this))
+  const auto reconnect = [](void* self) -> void* {
+    static_cast<SessionClient*>(self)->connect(false);
+    return nullptr;
+  };
+  if (!start_thread("jitc-reconnect", reconnect, this))
     fail(kUnknown, "no thread could be started to connect to the worker again");
-}
-
-void* SessionClient::reconnect_main(void* self) {
-  static_cast<SessionClient*>(self)->connect(false);
-  return nullptr;
 }
 
 /// True when there is a connection; false when the session has failed.
@@ -148,12 +150,13 @@ bool SessionClient::connect(bool first) {
 /// One round: ask the service, connect to the worker.
 bool SessionClient::connect_once(bool first, Patience& patience) {
   Attachment attachment;
-  const Answer answer = ask(socket_, gpu_, attachment_.token, keeper_, &attachment);
+  const Answer answer = ask(socket_, gpu_, attachment_.token, keeper_, attachment_.variables, &attachment);
   if (answer.ok()) {
     patience.present();
     std::string why;
     if (attachment_.token.empty()) {
       take_memory(keeper_, &attachment.pinned);
+      attachment.variables = attachment_.variables;
       attachment_ = attachment;
       // With --check-order each wait is told by an op.
       if (!order_check::is_wanted()) page_.open(attachment_.pinned);

@@ -49,6 +49,7 @@ class SessionClient final : public Session, private ConnectionListener {
   uint64_t address_base() const override { return attachment_.address_base; }
   uint64_t address_bytes() const override { return attachment_.address_bytes; }
   const PinnedRegion& pinned() const override { return attachment_.pinned; }
+  void name_late_variables() const override { session::name_late_variables(attachment_.variables, gpu_); }
 
  private:
   /// A caller that waits for a result; lives on its stack.
@@ -91,7 +92,6 @@ class SessionClient final : public Session, private ConnectionListener {
   bool learn(uint64_t stream, uint64_t sequence);
 
   // reconnect.cpp
-  static void* reconnect_main(void* self);
   void lost(Lock& lock, WorkerConnection& connection);
   bool connect(bool first);
   bool connect_once(bool first, Patience& patience);

@@ -34,6 +34,13 @@ void Writer::text(uint32_t field, std::string_view value) {
   out_.append(value);
 }
 
+void Writer::entry(uint32_t field, std::string_view key, std::string_view value) {
+  Writer one;
+  one.text(1, key);
+  one.text(2, value);
+  text(field, one.bytes());
+}
+
 bool Reader::varint(uint64_t* value) {
   *value = 0;
   for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {

@@ -16,6 +16,8 @@ class Writer {
   void number(uint32_t field, uint64_t value);
   void signed_number(uint32_t field, int64_t value) { number(field, static_cast<uint64_t>(value)); }
   void text(uint32_t field, std::string_view value);
+  /// Of a map of texts.
+  void entry(uint32_t field, std::string_view key, std::string_view value);
   const std::string& bytes() const { return out_; }
 
  private:

@@ -151,7 +151,7 @@ Answer describe(const std::string& socket, std::vector<GpuInfo>* gpus) {
 }
 
 Answer attach(const std::string& socket, uint32_t gpu, const std::string& token, const std::string& program,
-              uint32_t wait_ms, Attachment* out) {
+              const Variables& variables, uint32_t wait_ms, Attachment* out) {
   const JobRank found = rank_in_job();
   wire::Writer request;
   request.number(1, kProtocolVersion);
@@ -163,6 +163,7 @@ Answer attach(const std::string& socket, uint32_t gpu, const std::string& token,
   request.number(7, wait_ms);
   request.text(8, found.job);
   request.text(9, program);
+  for (const auto& [name, value] : variables) request.entry(10, name, value);
   // The service answers within wait_ms, or a little later when it opens the session on a worker.
   Answer answer = call(socket, "Attach", request, wait_ms + 35'000);
   if (answer.ok() && !read_attachment(answer.text, out)) return damaged("Attach");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jitc/protocol.h"
+#include "library_environment.h"
 #include "node.h"
 
 namespace jitc::session {
@@ -40,12 +41,14 @@ struct Attachment {
   uint64_t session = 0, address_base = 0, address_bytes = 0;
   std::string token, worker_socket;
   PinnedRegion pinned;
+  Variables variables;  // what the libraries of its workers are given
 };
 
 Answer describe(const std::string& socket, std::vector<GpuInfo>* gpus);
-/// token: empty for a new session; program: the keeper's ticket of this process.
+/// token: empty for a new session; program: the keeper's ticket of this process; variables: for the libraries
+/// of a new session's worker, and of those that follow it.
 Answer attach(const std::string& socket, uint32_t gpu, const std::string& token, const std::string& program,
-              uint32_t wait_ms, Attachment* out);
+              const Variables& variables, uint32_t wait_ms, Attachment* out);
 Answer detach(const std::string& socket, const std::string& token, uint32_t timeout_ms);
 
 /// A message for the user: why the service could not be reached, or refused.

@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import grpc
@@ -25,6 +25,7 @@ from ...common.rpc import refuse, version_message
 from ...keeper.client import Keeper, KeeperLost
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
+from ..library_environment import Refused, accepted
 from ..registry import Full, Registry
 from ..session import Session, SessionEvent, SessionState
 from ..shared_memory import NoSpace
@@ -166,12 +167,13 @@ class NodeService:
             have = self._registry.visible()
             refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {request.gpu} does not exist; this node has {have}")
         pid = self._process_of(request, context)
+        environment = self._environment(request, context)
         self._close_unanswered(request)
         gpu = self._registry.gpus[request.gpu]
         with self._registry.changed:
             gpu.attaching += 1
         try:
-            return self._open_on(gpu, request, pid, context, deadline)
+            return self._open_on(gpu, request, pid, environment, context=context, deadline=deadline)
         finally:
             with self._registry.changed:
                 gpu.attaching -= 1
@@ -187,16 +189,26 @@ class NodeService:
             refuse(context, grpc.StatusCode.UNAVAILABLE, message)
         return pid
 
+    def _environment(self, request: Any, context: Any) -> Mapping[str, str]:
+        """For the libraries that its workers open; none where they open none."""
+        try:
+            variables = accepted(request.environment)
+        except Refused as error:
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        return variables if KINDS[self._registry.backend.device].runs_kernels else {}
+
     def _watched(self, program: str) -> int | None:
         try:
             return self._keeper.watch(program)
         except KeeperLost:  # the service ends
             return None
 
-    def _open_on(self, gpu: Gpu, request: Any, pid: int, context: Any, deadline: float) -> Session:
+    def _open_on(
+        self, gpu: Gpu, request: Any, pid: int, environment: Mapping[str, str], *, context: Any, deadline: float
+    ) -> Session:
         while True:
-            worker = self._new_worker(gpu, context, deadline)
-            session = self._add(request, pid, worker, context)
+            worker = self._new_worker(gpu, environment, context, deadline)
+            session = self._add(request, pid, environment, worker, context)
             try:
                 worker.stub.OpenSession(open_request(self._registry, session, rebuild=False), timeout=OPEN_SECONDS)
             except grpc.RpcError as error:
@@ -208,21 +220,23 @@ class NodeService:
             if self._enter_serving(session, worker, context):
                 return session
 
-    def _new_worker(self, gpu: Gpu, context: Any, deadline: float) -> Worker:
+    def _new_worker(self, gpu: Gpu, environment: Mapping[str, str], context: Any, deadline: float) -> Worker:
         failed = gpu.lost or (gpu.failure if time.monotonic() - gpu.failed_at < RETRY_SECONDS else "")
         if failed:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {failed}")
         left = deadline - time.monotonic() if context.is_active() else 0.0
         try:
-            return assign_worker(self._registry, self._supervisor, gpu, max(0.0, left))
+            return assign_worker(self._registry, self._supervisor, gpu, max(0.0, left), variables=environment)
         except NotYet:
             refuse(context, grpc.StatusCode.UNAVAILABLE, f"no worker is ready yet for GPU {gpu.index}; ask again")
         except NoWorker as error:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {error}")
 
-    def _add(self, request: Any, pid: int, worker: Worker, context: Any) -> Session:
+    def _add(
+        self, request: Any, pid: int, environment: Mapping[str, str], worker: Worker, context: Any
+    ) -> Session:  # fmt: skip
         try:
-            return self._registry.add(request, pid)
+            return self._registry.add(request, pid, environment)
         except (Full, NoSpace) as error:
             worker.kill()
             refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))

@@ -1,13 +1,15 @@
 """Gives a GPU a worker: a warm spare is assigned to it.
 
-Called by: the Node service (a program attaches), recoveries (a worker was lost), idle.py. Promise: returns a worker
-that serves the GPU and belongs to the caller; otherwise NoWorker says why, and the GPU's state shows it.
+Called by: the Node service (a program attaches), recoveries (a worker was lost), idle.py. Promises: returns a worker
+that serves the GPU and belongs to the caller; otherwise NoWorker says why, and the GPU's state shows it. Its libraries
+are opened in the environment that the program wants for them.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import grpc
@@ -16,6 +18,7 @@ from jitc.v1 import worker_pb2
 
 from .. import descriptors
 from ..gpus import Gpu
+from ..library_environment import needs_own_worker
 from ..registry import Registry
 from ..session import Session
 from .supervisor import NotYet, NoWorker, Supervisor
@@ -28,25 +31,31 @@ TRIES = 4
 _LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
-def assign_request(registry: Registry, gpu: Gpu, guest: int = 0) -> Any:
+#: Of a program, for the libraries (library_environment.py).
+Variables = Mapping[str, str]
+_NONE: Variables = {}
+
+
+def assign_request(registry: Registry, gpu: Gpu, guest: int = 0, variables: Variables = _NONE) -> Any:
     """What makes a spare the worker of a GPU; guest: the session that it will share the GPU with others for."""
     config, assignment = registry.config, registry.backend.assignment(gpu.index, guest)
     return worker_pb2.AssignRequest(
         gpu=gpu.index, device=config.device, memory_limit=assignment.memory_limit, threads=assignment.threads,
         shuffle=config.shuffle, ordinal=assignment.ordinal, libraries=dict(assignment.libraries),
         images=str(config.images_directory()), images_limit=config.images_limit, hang_seconds=config.hang_seconds,
-        noise=config.noise, check_order=config.check_order, environment=dict(assignment.environment),
+        noise=config.noise, check_order=config.check_order, environment={**variables, **assignment.environment},
     )  # fmt: skip
 
 
 def assign_worker(
-    registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float = SPARE_SECONDS, guest: int = 0
-) -> Worker:
+    registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float = SPARE_SECONDS, *,
+    guest: int = 0, variables: Variables = _NONE,
+) -> Worker:  # fmt: skip
     """The idle worker of the GPU, else a spare. Raises NoWorker; NotYet when a spare is still being started."""
     with registry.changed:
-        idle = gpu.take_idle() if not guest else None
+        idle = gpu.take_idle() if not (guest or needs_own_worker(variables)) else None
     try:
-        worker = idle or _assigned(registry, supervisor, gpu, seconds, guest)
+        worker = idle or _assigned(registry, supervisor, gpu, seconds, guest=guest, variables=variables)
     except NotYet:
         raise
     except NoWorker as error:
@@ -60,8 +69,11 @@ def assign_worker(
     return worker
 
 
-def _assigned(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float, guest: int) -> Worker:
-    request, why, deadline = assign_request(registry, gpu, guest), "", time.monotonic() + seconds
+def _assigned(
+    registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float, *, guest: int, variables: Variables
+) -> Worker:
+    request, why = assign_request(registry, gpu, guest, variables), ""
+    deadline = time.monotonic() + seconds
     for _ in range(TRIES):
         if gpu.lost:
             raise NoWorker(f"GPU {gpu.index} is lost: {gpu.lost}")
@@ -69,6 +81,8 @@ def _assigned(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: flo
             raise NotYet(f"jitc-proxyd has no descriptors left (ulimit -n {descriptors.limit()})")
         worker = supervisor.take(max(0.0, deadline - time.monotonic()))
         worker.gpu = gpu.index
+        if variables:
+            _end_idle(registry, gpu)
         failure = worker.stub.Assign.future(request, timeout=ASSIGN_SECONDS).exception()
         if failure is None:
             return worker
@@ -80,12 +94,21 @@ def _assigned(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: flo
     raise NoWorker(f"a worker cannot serve GPU {gpu.index}: {why}")
 
 
+def _end_idle(registry: Registry, gpu: Gpu) -> None:
+    """It has opened the libraries in another environment than the program wants, and holds memory of the GPU."""
+    with registry.changed:
+        idle = gpu.take_idle()
+    if idle is not None:
+        idle.kill()
+
+
 def worker_for(registry: Registry, supervisor: Supervisor, session: Session, notes: list[str]) -> Worker:
     """On its own GPU, or on another one while that is lost; notes get a line when it moves. Raises NoWorker."""
     gpu, shared = registry.place(session)
     if gpu is None:
         raise NoWorker(f"no GPU is left that could serve {session.label()}")
-    worker = assign_worker(registry, supervisor, gpu, guest=session.number if shared else 0)
+    guest = session.number if shared else 0
+    worker = assign_worker(registry, supervisor, gpu, guest=guest, variables=session.environment)
     if gpu.index != session.host:
         home = "" if gpu.index == session.gpu else f"; its own, GPU {session.gpu}, is lost"
         notes.append(f"{session.label()} moves from GPU {session.host} to GPU {gpu.index}{home}")

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 namespace jitc::fakes {
 namespace {
@@ -76,6 +77,16 @@ std::string begin_line(const char* key, const char* what) {
          "\":" + quoted(what);
 }
 }  // namespace
+
+std::string environment_seen() {
+  static constexpr std::string_view kBeginnings[] = {"NCCL_",   "CUDA_", "CUBLAS", "CUDNN_",
+                                                     "NVIDIA_", "LD_",   "PYTHON", "PATH="};
+  std::string seen;
+  for (char** one = ::environ; *one; ++one)
+    for (const std::string_view beginning : kBeginnings)
+      if (std::string_view(*one).starts_with(beginning)) (seen += *one) += '\n';
+  return seen;
+}
 
 CallLine::CallLine(const char* library, const char* function) {
   static std::atomic<uint64_t> calls{0};

@@ -31,6 +31,10 @@ struct Field {
   static Field real(const char* name, double value) { return {name, Kind::real, 0, nullptr, value}; }
 };
 
+/// What of the process's environment a library of NVIDIA's might read, and what must not get here: a line
+/// each.
+std::string environment_seen();
+
 /// The line of one call. Numbers calls in the process from 1; costs next to nothing when there is no log.
 class CallLine {
  public:

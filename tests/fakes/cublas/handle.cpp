@@ -80,6 +80,7 @@ void submit_result(const BlasHandle& handle, int type, void* result, std::functi
 
 int cublasCreate_v2(void** out) {
   return blas_call("cublasCreate_v2", {}, [&](CallLine& line) {
+    line.add(Field::text("environment", environment_seen().c_str()));
     void* context = nullptr;
     if (!driver_calls() || driver_calls()->get_current(&context) != 0 || !context)
       throw BlasFailure{kBlasNotInitialized};

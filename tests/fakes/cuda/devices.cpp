@@ -163,7 +163,8 @@ void end_primary(std::unique_lock<std::mutex>& lock, CUdevice device) {
 }  // namespace
 
 int cuInit(unsigned flags) {
-  return call("cuInit", Needs::nothing, {Field::count("flags", flags)}, [&](Call&) {
+  return call("cuInit", Needs::nothing, {Field::count("flags", flags)}, [&](Call& noted) {
+    noted.note(Field::text("environment", environment_seen().c_str()));
     if (flags) throw Failure{kInvalidValue};
     const auto lock = locked();
     Driver& driver = Driver::instance();

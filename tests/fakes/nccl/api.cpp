@@ -63,6 +63,7 @@ int init(const char* name, ncclComm_t* out, int size, const ncclUniqueId& id, in
                      const auto one = std::make_shared<Communicator>(rank, size, is_blocking(config, true));
                      *out = add(one);
                      line.add(Field::address("out", *out));
+                     line.add(Field::text("environment", environment_seen().c_str()));
                      one->start([self = one.get(), id] { return self->join(id); });
                      const int result = answer(one);
                      if (result && result != kNcclInProgress) {
