@@ -107,7 +107,7 @@ def test_what_steers_a_job_is_never_changed_silently(job: str, count: int, workp
         times = LAYERS * (FIRST + APART * count + 2)
         assert result.output.count(ROUTED_LINE.format(times)) == script.ranks, result.output[-3000:]
         assert all(one["outcome"].startswith("recovered") for one in report), report
-        service.survived(count)
+        assert sum(one["attempts"] for one in report) >= count, report  # a replay that went astray is one more
     else:
         assert "steers what the program does next" in result.output + str(report), result.output[-3000:]
 
