@@ -248,9 +248,22 @@ def test_work_that_hangs(scene: Scene) -> None:
     job.step("forward", "endless-kernel")
     now = [service.worker_pid(gpu) for gpu in range(2)]
     assert (now[0] == workers[0], now[1] == workers[1]) == (True, False)
+    [guilty] = [one["pid"] for one in service.status()["gpus"][1]["sessions"]]
     collective, kernel = job.finish()
     assert collective == "hung-collective"
-    assert set(kernel.split(", ")) <= {"hung-kernel", "hung-collective", "worker-death"}  # whoever is noticed first
+    # Both ranks stand still, and whichever is noticed first: rank 1 is what they waited for.
+    assert kernel.startswith(("hung-kernel", "hung-collective")), kernel
+    assert service.report()[1]["culprits"] == [f"pid {guilty}"], service.report()
+
+
+def test_a_kernel_that_never_ends(scene: Scene) -> None:
+    """Where nobody else waits it is the only thing that can be noticed."""
+    service = scene.serve("--hang-seconds", HANG_SECONDS)
+    job = Run(scene, service, 1)
+    worker = service.worker_pid(0)
+    job.step("forward", "endless-kernel")
+    assert service.worker_pid(0) != worker
+    assert job.finish() == ["hung-kernel"]
 
 
 def test_two_workers_on_one_gpu(scene: Scene) -> None:

@@ -22,15 +22,18 @@ from jitc.v1 import control_pb2
 Reference = Callable[[Script, str], list[Record]]
 #: Ends a job whose ranks do not hold the same after a step.
 CHECKED = ("tests/end_to_end/replicas_agree.py",)
-SMALL = ("--layers", "2", "--width", "64")
-#: Of the first loss: by so much losses may differ.
-LOSS = 0.02
+#: Ends a job whose device has counted otherwise than the program was told, and says how often it has.
+ROUTED, ROUTED_LINE = ("tests/end_to_end/routing_agrees.py",), "routed as the program was told, {} times"
+LAYERS = 2
+SMALL = ("--layers", str(LAYERS), "--width", "64")
+#: Of the first loss: by so much losses may differ. It is what is tolerated of one result in a replay (tolerance.py).
+LOSS = 0.01
 SCRIPTS = {
     "gpt": Script("train_gpt.py", SMALL, around=CHECKED),
     "cnn": Script("train_cnn.py", around=CHECKED),
     "cnn-amp": Script("train_cnn.py", ("--amp",), around=CHECKED),
     "fsdp": Script("train_fsdp.py", SMALL),
-    "moe": Script("train_moe.py", SMALL, around=CHECKED),
+    "moe": Script("train_moe.py", SMALL, around=(*CHECKED, *ROUTED)),
 }
 #: The first boundary after which there is a fault, and those between two faults.
 FIRST, APART = 2, 2
@@ -63,8 +66,8 @@ def long_enough(script: Script, faults: int) -> Script:
     return script.with_arguments("--steps", str(FIRST + APART * faults + 2))
 
 
-def run(workplace: Workplace, script: Script, service: Service) -> Result:
-    return workplace.job(script, service).finish(400)
+def run(workplace: Workplace, script: Script, service: Service, **env: str) -> Result:
+    return workplace.job(script, service, **env).finish(400)
 
 
 def assert_near(records: list[Record], undisturbed: list[Record]) -> None:
@@ -93,16 +96,32 @@ def test_training_goes_on_within_the_bound(job: str, count: int, workplace: Work
 
 @pytest.mark.parametrize(("job", "count"), counts("moe"))
 def test_what_steers_a_job_is_never_changed_silently(job: str, count: int, workplace: Workplace) -> None:
-    """How many tokens each expert gets is known to the program. A replay that would count otherwise is none."""
+    """How many tokens each expert gets is known to the program. A replay that would count otherwise is none: what the
+    device has counted in the end, in the replays that were taken, is what the program was told."""
     script = long_enough(SCRIPTS[job], count)
     service = service_with(workplace, kills(count, job))
     result = run(workplace, script, service)
     report = service.report()
     workplace.note("\n".join(f"{one['outcome']} after {one['attempts']} attempts: {one['cause']}" for one in report))
     if result.status == 0:
+        times = LAYERS * (FIRST + APART * count + 2)
+        assert result.output.count(ROUTED_LINE.format(times)) == script.ranks, result.output[-3000:]
         assert all(one["outcome"].startswith("recovered") for one in report), report
+        assert sum(one["attempts"] for one in report) >= count, report  # a replay that went astray is one more
     else:
         assert "steers what the program does next" in result.output + str(report), result.output[-3000:]
+
+
+def test_what_a_replay_would_steer_otherwise_ends_the_job(workplace: Workplace) -> None:
+    """The program goes by digits that no replay gives again: it has its error then, and never another routing."""
+    script, service = long_enough(SCRIPTS["moe"], 1), service_with(workplace, kills(1, "moe"))
+    result = run(workplace, script, service, ROUTE_BY="last-digits")
+    assert result.status != 0 and "routed" not in result.output, result.output[-3000:]
+    until(lambda: bool(service.report()), 30, "the recovery is told of")
+    [one] = service.report()
+    # Either the limit of replays that go astray is reached first, or that of attempts that get no further.
+    assert one["outcome"].startswith(("the program's own error", "given up")) and one["attempts"] > 1, one
+    assert "replay-astray" in one["cause"] and "steers what the program does next" in one["message"], one
 
 
 def test_strict_ends_the_job_loudly(workplace: Workplace) -> None:
