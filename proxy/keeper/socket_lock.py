@@ -291,6 +291,8 @@ def alive(path: str) -> bool:
         probe.settimeout(1)
         try:
             probe.connect(path)
+        except (TimeoutError, BlockingIOError):  # it does not take those that wait already: it is stopped
+            return True
         except OSError:
             return False
     return True

@@ -32,9 +32,9 @@ class Gpu:
     recoveries: int = 0
 
     def take_idle(self) -> Worker | None:
-        """The idle worker, if it lives; it belongs to the caller from now on."""
+        """The idle worker, if it works; it belongs to the caller from now on."""
         worker, self.idle = self.idle, None
-        return worker if worker is not None and worker.alive() else None
+        return worker if worker is not None and worker.works() else None
 
 
 def workers_of(gpu: Gpu, sessions: Iterable[Session]) -> list[Worker]:

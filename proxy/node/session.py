@@ -118,7 +118,7 @@ class Session:
         return {"pinned_base": pinned_address(self.slot, self.address_base), "pinned_bytes": pinned.size}
 
     def reachable(self) -> bool:
-        return self.state in REACHABLE and self.worker is not None and self.worker.listens()
+        return self.state in REACHABLE and self.worker is not None and self.worker.works()
 
     def without_worker(self) -> bool:
         """It waits for a worker, or its new worker waits for the state that was lost."""

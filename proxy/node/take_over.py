@@ -111,18 +111,28 @@ class TakeOver:
             pid = int(text)
             reliable = pid in used or one["spare"]
             if pid not in children or processes.has_ended(pid) or not reliable:
-                self._end(pid, one["socket"], pid in children)
+                if not self._end(pid, one["socket"], pid in children):
+                    adopted[pid] = self._ending(pid, one["socket"])
                 continue
             state = WorkerState.SERVING if pid in used else WorkerState.SPARE
             adopted[pid] = self._supervisor.adopt(pid, one["socket"], state)
         for pid in children - {int(text) for text in known}:
-            self._end(pid, "", True)
+            if not self._end(pid, "", True):
+                self._ending(pid, "")
         return adopted
 
-    def _end(self, pid: int, socket: str, there: bool) -> None:
-        if there:
-            processes.end(pid, ENDING_SECONDS)
+    def _end(self, pid: int, socket: str, there: bool) -> bool:
+        if there and not processes.end(pid, ENDING_SECONDS):
+            return False
         self._supervisor.forget(pid, socket)
+        return True
+
+    def _ending(self, pid: int, socket: str) -> Worker:
+        """It was killed, and has not ended: what it has is nobody else's before."""
+        worker = self._supervisor.adopt(pid, socket, WorkerState.SERVING)
+        worker.killed = True
+        worker.tell_slow()
+        return worker
 
     def _session(self, number: int, left: dict[str, Any], worker: Worker | None) -> None:
         registry = self._registry

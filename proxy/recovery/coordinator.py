@@ -108,7 +108,7 @@ class Coordinator:
         worker = hang.session.worker
         if hang.cause != HUNG_WORKER:
             self._put(hang.fault())
-        elif worker is not None:
+        elif worker is not None and worker.works():
             worker.kill_with_cause(hang.cause, hang.since, hang.message)
 
     def _put(self, fault: FaultReported) -> None:

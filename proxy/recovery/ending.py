@@ -35,7 +35,7 @@ def abandon(registry: Registry, session: Session, status: int, message: str) -> 
         session.machine.fire(SessionEvent.FAIL)
         registry.note(session)
         registry.changed.notify_all()
-    if worker is None or not lives:
+    if worker is None or not worker.works():
         return
     request = worker_pb2.AbandonRequest(session=session.number, status=status, message=message)
     worker.stub.Abandon.future(request, timeout=CALL_SECONDS).exception()
@@ -57,7 +57,8 @@ def give_up(registry: Registry, sessions: Iterable[Session], why: str) -> None:
         try:
             if session.worker is not None and session.worker.alive():
                 session.worker.kill()
-                session.worker.ends_within(DYING_SECONDS)
+                if not session.worker.ends_within(DYING_SECONDS):
+                    session.worker.tell_slow()
             abandon(registry, session, CUDA_ERROR_UNAVAILABLE, f"jitc could not recover this job: {why}")
         except Exception:
             traceback.print_exc(file=sys.stderr)

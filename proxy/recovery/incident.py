@@ -83,8 +83,8 @@ class Incident:
             self.involve([event.session])
 
     def lose(self, worker: Worker) -> None:
-        """A fence finds that it has ended. Its peers may have noticed that before the kernel told its end, which is
-        then told to nobody: the GPU's driver lets a process go only once its memory is free."""
+        """A fence finds that it does not work any more. Its peers may have noticed that before the kernel tells its
+        end, which is then told to nobody: the GPU's driver lets a process go only once its memory is free."""
         if worker.gpu is not None and not worker.replaced:
             self._note(worker.cause, worker.gpu, worker.message)
 
@@ -126,7 +126,7 @@ class Incident:
         return max((fault.sequence for fault, _ in self._faults if fault.session is session), default=0)
 
     def kill_unusable(self) -> None:
-        """Kills workers whose device cannot be used any more, and waits for their end."""
+        """Kills workers whose device cannot be used any more."""
         for session in self.unusable(RESTART_CAUSES):
             if session.worker is not None:
                 session.worker.replace()
@@ -147,7 +147,7 @@ class Incident:
             and (not own or fault.cause == HUNG)
             and fault.session.epoch == fault.epoch
             and fault.session.worker is not None
-            and fault.session.worker.alive()
+            and fault.session.worker.works()
         ]
 
     def touches(self, sessions: list[Session]) -> bool:

@@ -122,7 +122,7 @@ class Recovery:
             want_open(self.group)
             for session in self.group:
                 session.epoch = epoch
-                lost = session.state is SessionState.LOST or session.worker is None or not session.worker.alive()
+                lost = session.state is SessionState.LOST or session.worker is None or not session.worker.works()
                 if lost and session.worker is not None:
                     self.incident.lose(session.worker)
                 if lost and session.state is SessionState.SERVING:
@@ -163,6 +163,7 @@ class Recovery:
 
     def _rebuild(self, epoch: int) -> None:
         lost = [session for session in self.group if session.state is SessionState.LOST]
+        self._calls.await_ends(lost)
         starved = {one.number: one.worker.starved() if one.worker is not None else "" for one in lost}
         for session in lost:
             with self.times.rebuilds(session.number):
@@ -273,7 +274,7 @@ class Recovery:
         for event in self._events.take(self._concerns):
             self.incident.add(event, self._limits)
         self._end_unusable()
-        if any(session.worker is None or not session.worker.alive() for session in self._healthy()):
+        if any(session.worker is None or not session.worker.works() for session in self._healthy()):
             raise Interrupted("a worker was lost as well")
 
     def _end_unusable(self) -> None:

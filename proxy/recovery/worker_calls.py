@@ -17,13 +17,17 @@ from typing import Any, NoReturn
 import grpc
 
 from ..node.session import Session, SessionState
+from ..node.workers.worker import KILLED_SECONDS, SLOW_SECONDS, Worker
 from .events import Event, EventQueue
 from .rank_times import RankTimes
 
 #: Longer than any of these calls takes; a worker that overruns it is treated as lost.
 CALL_SECONDS = 60.0
 #: A worker that dies closes its connections before the kernel counts it as ended: its GPU is torn down in between.
+#: So long it is left to itself.
 ENDING_SECONDS = 2.0
+#: Between looks whether it has ended, where nothing is told.
+LOOK_SECONDS = 0.25
 
 
 class Interrupted(Exception):
@@ -79,7 +83,7 @@ class WorkerCalls:
         for method, pairs in requests.items():
             for session, request in pairs:
                 worker = session.worker
-                if worker is None or not worker.alive():
+                if worker is None or not worker.works():
                     _cancel(asked.futures)
                     raise Interrupted(f"the worker of {session.label()} is dead")
                 future = getattr(worker.stub, method).future(request, timeout=seconds)
@@ -108,12 +112,30 @@ class WorkerCalls:
             self.check()
         return finished
 
+    def await_ends(self, sessions: Iterable[Session]) -> None:
+        """Of the workers that these have had: until then their GPUs may write to memory that is to be restored. Raises
+        Refused when one does not end."""
+        for session in sessions:
+            if session.worker is not None:
+                self._await_end(session.worker)
+
+    def _await_end(self, worker: Worker) -> None:
+        began = time.monotonic()
+        while not worker.ends_within(0) and not self.sleep(lambda: worker.ends_within(0), LOOK_SECONDS):
+            waited = time.monotonic() - began
+            if waited >= ENDING_SECONDS:
+                worker.finish()
+            if waited >= SLOW_SECONDS:
+                worker.tell_slow()
+            if waited >= KILLED_SECONDS:
+                raise Refused(worker.slow())
+
     def _failed(self, session: Session, method: str, future: Any) -> NoReturn:
         error, worker = future.exception(), session.worker
         code = error.code() if isinstance(error, grpc.RpcError) else error
-        if code is grpc.StatusCode.UNAVAILABLE and worker is not None and worker.ends_within(ENDING_SECONDS):
+        if code is grpc.StatusCode.UNAVAILABLE and worker is not None and _is_over(worker):
             raise Interrupted(f"the worker of {session.label()} has ended")
-        if session.state is not SessionState.CLOSED and worker is not None and worker.alive():
+        if session.state is not SessionState.CLOSED and worker is not None and worker.works():
             # It lives but cannot do its part, so it is treated as lost.
             print(
                 f"jitc-proxyd: {method} of {session.label()} failed ({code}: {future.details()})",
@@ -123,6 +145,11 @@ class WorkerCalls:
             if method == "OpenSession" and code is grpc.StatusCode.FAILED_PRECONDITION:
                 raise Refused(f"the session of {session.label()} cannot be opened again: {future.details()}")
         raise Interrupted(f"{method} of {session.label()} failed")
+
+
+def _is_over(worker: Worker) -> bool:
+    """Its connections are cut: it ends, or is about to."""
+    return not worker.works() or worker.ends_within(ENDING_SECONDS)
 
 
 def _over(futures: Mapping[int, Any]) -> bool:

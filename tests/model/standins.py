@@ -167,6 +167,10 @@ class Worker:
             return False
         return self.gpu not in self._told.dead or self.number in self._told.registry.new[self.gpu]
 
+    def works(self) -> bool:
+        """Its end takes no time."""
+        return self.alive()
+
     def starved(self) -> str:
         """No worker of the model ends for want of memory."""
         return ""
@@ -181,9 +185,6 @@ class Worker:
 
     def ends_within(self, seconds: float) -> bool:
         return not self.alive()
-
-    def wait(self) -> None:
-        pass
 
     def close(self) -> None:
         pass

@@ -61,6 +61,7 @@ class NodeService:
     ) -> None:
         self._registry, self._supervisor, self._keeper = registry, supervisor, keeper
         keeper.on_ended = lambda program: watch.post(lambda: self._program_ended(program))
+        self._watch = watch
         self._faults, self._waiting, self._ended = faults, waiting, ended
         self.Attach = waiting.serve(self._attach)
         self.draining = False
@@ -106,13 +107,24 @@ class NodeService:
             worker = session.worker
             self._registry.remove(session)
         try:
-            if worker is None or self._end(worker, session):
-                self._registry.free_slot(session)
+            if worker is not None:
+                self._end(worker, session)
+            self._free_slot(session, worker)
         finally:
             self._ended(session)
 
-    def _end(self, worker: Worker, session: Session) -> bool:
-        """Ends the worker; what the program had on the node goes with it. Returns False when it may still be there."""
+    def _free_slot(self, session: Session, worker: Worker | None) -> None:
+        """Once its worker has ended; where that takes long, nobody waits for it here."""
+        if worker is None or worker.ends_within(DYING_SECONDS):
+            return self._registry.free_slot(session)
+        worker.tell_slow()
+        descriptor = worker.own_descriptor()
+        if descriptor < 0:
+            return self._registry.free_slot(session)
+        self._watch.readable(descriptor, lambda: self._registry.free_slot(session))
+
+    def _end(self, worker: Worker, session: Session) -> None:
+        """Ends the worker; what the program had on the node goes with it."""
         if worker.alive():
             try:
                 worker.stub.CloseSession(worker_pb2.SessionRequest(session=session.number), timeout=OPEN_SECONDS)
@@ -122,7 +134,6 @@ class NodeService:
             except ValueError:
                 pass  # its channel has been closed meanwhile: it has ended
         worker.kill()
-        return worker.ends_within(DYING_SECONDS)
 
     def _describe(self, gpu: Gpu) -> Any:
         facts = gpu.facts
@@ -226,9 +237,11 @@ class NodeService:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {failed}")
         left = deadline - time.monotonic() if context.is_active() else 0.0
         try:
-            return assign_worker(self._registry, self._supervisor, gpu, max(0.0, left), variables=environment)
-        except NotYet:
-            refuse(context, grpc.StatusCode.UNAVAILABLE, f"no worker is ready yet for GPU {gpu.index}; ask again")
+            return assign_worker(
+                self._registry, self._supervisor, gpu, max(0.0, left), variables=environment, ends=max(0.0, left)
+            )
+        except NotYet as error:
+            refuse(context, grpc.StatusCode.UNAVAILABLE, f"no worker is ready yet for GPU {gpu.index}: {error}")
         except NoWorker as error:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {error}")
 
@@ -245,8 +258,7 @@ class NodeService:
         """Takes back a session that was never served."""
         self._registry.remove(session)
         worker.kill()
-        if worker.ends_within(DYING_SECONDS):
-            self._registry.free_slot(session)
+        self._free_slot(session, worker)
 
     def _enter_serving(self, session: Session, worker: Worker, context: Any) -> bool:
         """Enters the session as serving. Returns False when its worker was lost meanwhile (then it is opened again)."""

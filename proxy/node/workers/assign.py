@@ -2,7 +2,7 @@
 
 Called by: the Node service (a program attaches), recoveries (a worker was lost), idle.py. Promises: returns a worker
 that serves the GPU and belongs to the caller; otherwise NoWorker says why, and the GPU's state shows it. Its libraries
-are opened in the environment that the program wants for them.
+are opened in the environment that the program wants for them. A GPU gets no worker while one that it had is ending.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..library_environment import needs_own_worker
 from ..registry import Registry
 from ..session import Session
 from .supervisor import NotYet, NoWorker, Supervisor
-from .worker import Worker
+from .worker import KILLED_SECONDS, Worker
 
 #: Time for a spare to be started, and for it to open the device.
 SPARE_SECONDS, ASSIGN_SECONDS = 60.0, 60.0
@@ -49,11 +49,15 @@ def assign_request(registry: Registry, gpu: Gpu, guest: int = 0, variables: Vari
 
 def assign_worker(
     registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float = SPARE_SECONDS, *,
-    guest: int = 0, variables: Variables = _NONE,
+    guest: int = 0, variables: Variables = _NONE, ends: float = KILLED_SECONDS,
 ) -> Worker:  # fmt: skip
-    """The idle worker of the GPU, else a spare. Raises NoWorker; NotYet when a spare is still being started."""
+    """The idle worker of the GPU, else a spare. Raises NoWorker; NotYet when a spare is still being started, or a
+    worker of before has not ended within so many seconds."""
+    if not guest and needs_own_worker(variables):
+        _end_idle(registry, gpu)
+    supervisor.await_former(gpu.index, ends)
     with registry.changed:
-        idle = gpu.take_idle() if not (guest or needs_own_worker(variables)) else None
+        idle = gpu.take_idle() if not guest else None
     try:
         worker = idle or _assigned(registry, supervisor, gpu, seconds, guest=guest, variables=variables)
     except NotYet:
@@ -81,8 +85,6 @@ def _assigned(
             raise NotYet(f"jitc-proxyd has no descriptors left (ulimit -n {descriptors.limit()})")
         worker = supervisor.take(max(0.0, deadline - time.monotonic()))
         worker.gpu = gpu.index
-        if variables:
-            _end_idle(registry, gpu)
         failure = worker.stub.Assign.future(request, timeout=ASSIGN_SECONDS).exception()
         if failure is None:
             return worker
@@ -91,6 +93,7 @@ def _assigned(
         worker.kill()
         if refused:
             break
+        supervisor.await_former(gpu.index, KILLED_SECONDS)
     raise NoWorker(f"a worker cannot serve GPU {gpu.index}: {why}")
 
 

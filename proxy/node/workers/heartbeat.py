@@ -3,7 +3,7 @@
 Called by: the service. The kernel reports a death but not a process that is stopped, so each worker is asked to answer,
 again and again. Promises: one option (Config.hang_seconds) limits silence; only unanswered questions count, so that a
 service that was itself stopped does not blame its workers; a silent worker is killed, and its end is handled like any
-other death.
+other death; one that ends already is not silent, however long its end takes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Heartbeat(Rounds):
 
     def _round(self) -> None:
         able = (WorkerState.SPARE, WorkerState.SERVING)
-        workers = [one for one in self._workers() if one.machine.state in able and one.alive()]
+        workers = [one for one in self._workers() if one.machine.state in able and one.works()]
         self._pulses = {worker: self._pulses.get(worker) or _Pulse() for worker in workers}
         for worker, pulse in self._pulses.items():
             self._look(worker, pulse)

@@ -13,7 +13,8 @@ from ...common.complaints import Complaints
 from ..gpus import Gpu
 from ..registry import Registry
 from .assign import assign_worker
-from .supervisor import Closing, NoWorker, Supervisor
+from .supervisor import Closing, NoWorker, StillEnding, Supervisor
+from .worker import KILLED_SECONDS
 
 #: The death of an idle worker is not always announced as a change of the registry, so it is looked for.
 LOOK_SECONDS = 0.5
@@ -58,8 +59,8 @@ class IdleWorkers:
                 self._registry.changed.wait(LOOK_SECONDS)
                 return
         try:
-            self._fill(gpu)
-        except Closing:
+            self._fill(gpu, ends=0.0)  # others wait for theirs too
+        except (Closing, StillEnding):
             with self._registry.changed:
                 self._registry.changed.wait_for(lambda: self._stopped, LOOK_SECONDS)
         except NoWorker as error:
@@ -69,8 +70,8 @@ class IdleWorkers:
         registry = self._registry
         return not (self._stopped or gpu.lost or gpu.failure or registry.used(gpu) or registry.workers_of(gpu))
 
-    def _fill(self, gpu: Gpu) -> None:
-        worker = assign_worker(self._registry, self._supervisor, gpu)
+    def _fill(self, gpu: Gpu, ends: float = KILLED_SECONDS) -> None:
+        worker = assign_worker(self._registry, self._supervisor, gpu, ends=ends)
         with self._registry.changed:
             spare = gpu.idle if gpu.idle is not None and gpu.idle.alive() else None
             if spare is None:

@@ -63,15 +63,15 @@ def has_ended(pid: int) -> bool:
         return True
 
 
-def end(pid: int, seconds: float) -> None:
-    """Kills a process whose number means nobody else, and waits for its end."""
+def end(pid: int, seconds: float) -> bool:
+    """Kills a process whose number means nobody else, and waits for its end. False: it has not ended."""
     try:
         descriptor = open_process(pid)
     except ProcessLookupError:
-        return
+        return True
     try:
         send(descriptor, pid, signal.SIGKILL)
-        ends_within(descriptor, seconds)
+        return ends_within(descriptor, seconds)
     finally:
         os.close(descriptor)
 

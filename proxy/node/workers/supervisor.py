@@ -28,12 +28,16 @@ from ...keeper.server import READY
 from . import processes
 from .memory_kills import MemoryKills
 from .watch import Watch
-from .worker import OUT_OF_MEMORY, Worker, WorkerEvent, WorkerState
+from .worker import OUT_OF_MEMORY, SLOW_SECONDS, Worker, WorkerEvent, WorkerState
 
 #: Starts that fail in a row before no more are tried (until a worker is asked for again).
 FAILED_STARTS = 3
+#: Between looks whether the service ends, while a worker does.
+LOOK_SECONDS = 0.25
 #: Of a request to start a worker, beside the environment.
 REQUEST_BYTES = 4096
+#: For the ends of all workers when the service ends.
+STOP_SECONDS = 60.0
 #: Processes that start at the same time: more of them would only slow each other down.
 STARTING_AT_ONCE = max(2, len(os.sched_getaffinity(0)))
 
@@ -44,6 +48,10 @@ class NoWorker(Exception):
 
 class NotYet(NoWorker):
     """No worker was ready in the given time; one is being started."""
+
+
+class StillEnding(NotYet):
+    """The GPU had a worker that has not ended; the text names it."""
 
 
 class Closing(NoWorker):
@@ -124,6 +132,20 @@ class Supervisor:
         with self._changed:
             return list(self._workers)
 
+    def await_former(self, gpu: int, seconds: float) -> None:
+        """Workers of the GPU that are ending hold its memory, and may write to what others are given. Raises
+        StillEnding; Closing."""
+        deadline = time.monotonic() + seconds
+        for worker in [one for one in self.workers() if one.gpu == gpu and one.ending()]:
+            told = time.monotonic() + SLOW_SECONDS
+            while not worker.ends_within(min(LOOK_SECONDS, max(0.0, deadline - time.monotonic()))):
+                if self._stopping:
+                    raise Closing("the service is ending")
+                if time.monotonic() >= told:
+                    worker.tell_slow()
+                if time.monotonic() >= deadline:
+                    raise StillEnding(worker.slow())
+
     def spares(self) -> int:
         with self._changed:
             return sum(worker.machine.state is WorkerState.SPARE for worker in self._workers)
@@ -145,8 +167,9 @@ class Supervisor:
             workers = list(self._workers)
         for worker in workers:
             worker.kill()
+        deadline = time.monotonic() + STOP_SECONDS
         for worker in workers:
-            worker.wait()
+            worker.wait(max(0.0, deadline - time.monotonic()))  # one that takes longer holds up nothing of ours
             worker.close()
 
     def adopt(self, pid: int, socket: str, state: WorkerState) -> Worker:

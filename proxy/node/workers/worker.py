@@ -1,13 +1,15 @@
 """A worker process as the service sees it: its process, its socket, its state.
 
-Called by: the supervisor (which makes it), the registry, the gRPC services, recoveries. Promise: whether it lives is
-asked of the kernel each time, and a signal never reaches another process that has taken its number.
+Called by: the supervisor (which makes it), the registry, the gRPC services, recoveries. Promises: whether it lives is
+asked of the kernel each time, and a signal never reaches another process that has taken its number; one that does
+nothing any more, but has not ended, is told from one that works.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from enum import Enum
@@ -26,8 +28,11 @@ OUT_OF_MEMORY = "out-of-memory"
 #: How often a process is looked at that cannot be waited for.
 LOOK_SECONDS = 0.02
 _never = threading.Event()
-#: Time for the kernel to end a process that was killed, whose memory may be large.
-KILLED_SECONDS = 60.0
+#: Time for the kernel to end a process that was killed. It takes the GPU apart first: about 0.1 s for each GB of memory
+#: that the process had registered.
+KILLED_SECONDS = 300.0
+#: After so much of it the wait is told.
+SLOW_SECONDS = 5.0
 #: Time for the watch thread to look at a worker that has ended.
 LOOKED_AT_SECONDS = 5.0
 
@@ -67,6 +72,7 @@ class Worker:
         self.cause, self.message = WORKER_DEATH, ""
         self.killed = False  # by this service
         self.replaced = False  # killed for the sake of another one, by a recovery
+        self._told_slow = False
         self.looked_at = threading.Event()  # it has ended, and its cause is known as far as it can be
         self.unhealthy_since = 0.0  # monotonic time; 0: it was not killed for a cause
         self._opening = threading.Lock()
@@ -77,9 +83,14 @@ class Worker:
         """Asks the kernel, so that a death is seen before its notice has been handled."""
         return self.machine.state is not WorkerState.DEAD and not self.ends_within(0)
 
-    def listens(self) -> bool:
-        """Asks the socket: a dying process has closed it before the kernel counts the process as ended."""
-        return self.alive() and socket_lock.alive(self.socket)
+    def works(self) -> bool:
+        """Whether it can do anything for anybody. A process that ends has closed its socket some time before the kernel
+        counts it as ended: until then its GPU may still write where it could."""
+        return not self.killed and self.alive() and socket_lock.alive(self.socket)
+
+    def ending(self) -> bool:
+        """It does not work any more, and has not ended."""
+        return not self.works() and self.alive()
 
     def ends_within(self, seconds: float) -> bool:
         """Waits for a process that seems to be dying; close() may be called meanwhile."""
@@ -99,9 +110,22 @@ class Worker:
                 return False
             _never.wait(min(left, LOOK_SECONDS))
 
-    def wait(self) -> None:
-        """Waits for the end of a process that was killed."""
-        self.ends_within(KILLED_SECONDS)
+    def wait(self, seconds: float = KILLED_SECONDS) -> bool:
+        """Waits for the end of a process that was killed. False: it has not ended, and may still hold what it had."""
+        if self.ends_within(min(seconds, SLOW_SECONDS)):
+            return True
+        self.tell_slow()
+        return self.ends_within(max(0.0, seconds - SLOW_SECONDS))
+
+    def tell_slow(self) -> None:
+        """Says once that its end takes long."""
+        if not self._told_slow:
+            self._told_slow = True
+            print(f"jitc-proxyd: {self.slow()}; that GPU is not used before", file=sys.stderr, flush=True)
+
+    def slow(self) -> str:
+        where = f" of GPU {self.gpu}" if self.gpu is not None else ""
+        return f"worker {self.pid}{where} has not ended yet, though it does nothing any more"
 
     def starved(self) -> str:
         """Of one that has ended: how the kernel ended it for want of memory; empty: it did not."""
@@ -120,10 +144,21 @@ class Worker:
         self.send(signal.SIGKILL)
 
     def replace(self) -> None:
-        """Kills it, because a recovery needs another one in its place. That is no fault, and ends with its end."""
+        """Kills it, because a recovery needs another one in its place. That is no fault. Whoever gives its place to
+        another one waits for its end."""
         self.replaced = True
         self.kill()
-        self.wait()
+
+    def finish(self) -> None:
+        """Kills one that has closed its socket. If it ends already, what has ended it stays the cause."""
+        with self._opening:
+            if self.descriptor >= 0:
+                processes.send(self.descriptor, self.pid, signal.SIGKILL)
+
+    def own_descriptor(self) -> int:
+        """Another one of the process, which the caller closes; -1: it has been let go, or none is left."""
+        with self._opening:
+            return _duplicate(self.descriptor) if self.descriptor >= 0 else -1
 
     def send(self, number: signal.Signals) -> None:
         if not self.alive():

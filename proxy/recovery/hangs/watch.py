@@ -158,9 +158,9 @@ class HangWatch(Rounds):
 
 
 def _runs(session: Session) -> bool:
-    """Also in a replay: what hangs there is found as well."""
+    """Also in a replay: what hangs there is found as well. A worker whose end takes long does not hang."""
     worker = session.worker
-    return session.state is SessionState.SERVING and worker is not None and worker.alive()
+    return session.state is SessionState.SERVING and worker is not None and worker.works()
 
 
 def _late(pulses: list[Pulse], peers: dict[int, frozenset[int]]) -> dict[int, list[str]]:

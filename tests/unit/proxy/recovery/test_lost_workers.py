@@ -24,12 +24,18 @@ class Gone(grpc.RpcError):
 
 
 class Broken:
-    """A worker whose connections are cut. ends: it is about to end."""
+    """A worker whose connections are cut. ends: it is about to end; closed: its socket is closed already."""
 
-    def __init__(self, ends: bool) -> None:
+    def __init__(self, ends: bool, closed: bool = False) -> None:
+        self.closed, self.asked = closed, False
         self.ends, self.gpu, self.cause, self.message = ends, 1, WORKER_DEATH, ""
         self.replaced, self.waited = False, 0.0
         self.stub = SimpleNamespace(Fence=SimpleNamespace(future=lambda request, timeout: Failed()))
+
+    def works(self) -> bool:
+        """Its socket is found closed when a call to it has failed."""
+        self.asked, before = True, self.asked
+        return not (self.closed and before)
 
     def alive(self) -> bool:
         return True  # the kernel has not told
@@ -78,6 +84,14 @@ def test_one_that_dies_is_a_cause() -> None:
     incident = fence(worker)
     assert incident.causes == ["collective-error", WORKER_DEATH] and incident.gpus == [0, 1]
     assert not worker.replaced and worker.waited == ENDING_SECONDS
+
+
+def test_one_with_a_closed_socket_is_not_waited_for() -> None:
+    """However long the kernel takes for its GPU, the others are fenced meanwhile; the cause is the same."""
+    worker = Broken(ends=False, closed=True)
+    incident = fence(worker)
+    assert incident.causes == ["collective-error", WORKER_DEATH]
+    assert not worker.replaced and not worker.waited
 
 
 def test_one_that_is_replaced_is_none() -> None:
