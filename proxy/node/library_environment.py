@@ -22,7 +22,7 @@ NAMES = (
 NEVER = ("NCCL_COMM_ID", "NCCL_HOSTID")
 #: Names of files, and of libraries to be opened.
 NEVER_ENDINGS = ("_DIR", "_FILE", "_LIB", "_PATH", "_PLUGIN")
-#: What these are without it: PyTorch before 2.10 sets it in every program.
+#: What these are without it: older releases of PyTorch set it in every program.
 DEFAULTS = {"CUDA_MODULE_LOADING": "LAZY"}
 VARIABLES_MOST = 64
 NAME_MOST, VALUE_MOST = 64, 512  # bytes

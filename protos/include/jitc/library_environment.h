@@ -23,7 +23,7 @@ inline constexpr std::string_view kNames[] = {
 inline constexpr std::string_view kNever[] = {"NCCL_COMM_ID", "NCCL_HOSTID"};
 /// Names of files, and of libraries to be opened.
 inline constexpr std::string_view kNeverEndings[] = {"_DIR", "_FILE", "_LIB", "_PATH", "_PLUGIN"};
-/// What these are without it: PyTorch before 2.10 sets it in every program.
+/// What these are without it: older releases of PyTorch set it in every program.
 inline constexpr std::pair<std::string_view, std::string_view> kDefaults[] = {
     {"CUDA_MODULE_LOADING", "LAZY"}};
 
