@@ -1,8 +1,9 @@
 """Step time through the proxy against cpu/gloo, for a 4-layer, width-256 GPT of two ranks, or another one.
 
-Rounds alternate between the two, so that a slower moment of the machine hits both. Of a job's first steps those of its
-start are left out (output shapes are learned); the next ones, in which the service finds out what peers can give back
-(it relies on them from about the eighth step on), are a figure of their own. What counts is the speed after that.
+Rounds alternate between the two, so that a slower moment of the machine hits both. Operators have as many threads on
+one side as on the other; glibc's allocator is as it comes on both. Of a job's first steps those of its start are left
+out (output shapes are learned); the next ones, in which the service finds out what peers can give back (it relies on
+them from about the eighth step on), are a figure of their own. What counts is the speed after that.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def main() -> int:
     arguments.add_argument("--ranks", type=int, default=2)
     arguments.add_argument("--layers", type=int, default=4)
     arguments.add_argument("--width", type=int, default=256)
+    arguments.add_argument("--threads", type=int, default=1, help="of one operator, on both sides (1)")
     args = arguments.parse_args()
     from toolkit.job import Script
 
@@ -34,10 +36,12 @@ def main() -> int:
     first: dict[str, list[float]] = {"cpu": [], "proxy": []}
     later: dict[str, list[float]] = {"cpu": [], "proxy": []}
     with workplace("step_overhead") as place:
-        service = place.service(args.ranks)
+        service = place.service(args.ranks, ("--threads", str(args.threads)))
+        threads = {"OMP_NUM_THREADS": str(args.threads)}
+        print(f"{args.ranks} ranks, {args.threads} threads of an operator on both sides", flush=True)
         for turn in range(args.rounds):
             for kind in later:
-                job = place.job(script, service if kind == "proxy" else None)
+                job = place.job(script, service if kind == "proxy" else None, **threads)
                 job.finish(600).successful()
                 steps = recorded(job.folder)
                 first[kind] += steps[START:LEARNED]

@@ -15,7 +15,7 @@ from typing import Any
 
 from common import finish, parser, summary, workplace
 
-GOAL, DETECT_GOAL = 3.0, 0.5
+GOAL, DETECT_GOAL = 0.5, 0.1
 #: Of a recovery, what its proof may take.
 PROOF_GOAL = 0.05
 #: Ops of the phase that go by before the kill: well inside it.

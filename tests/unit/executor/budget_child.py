@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the toolkit
 
 from executor_rig import BASE, MIB, Client, make_executor
 

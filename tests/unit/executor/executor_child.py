@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the toolkit
 
 from executor_job import make_job
 from executor_rig import Client, Control, make_executor

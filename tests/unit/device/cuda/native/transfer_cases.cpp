@@ -199,6 +199,7 @@ CASE(transfer_without_a_segment) {
 }
 
 /// The sender's blocks are only read, so it can go on beside what hangs. The receiver's may still be written.
+/// They are more than is on its way at once: the sender cannot be done before the receiver fails.
 CASE(transfer_abort_that_hangs_costs_the_receiver_its_process) {
   prepare_failures();
   ask_for_failures("ncclRecv:1=3,ncclCommAbort:1=hang");
@@ -207,19 +208,20 @@ CASE(transfer_abort_that_hangs_costs_the_receiver_its_process) {
   Options impatient;
   impatient.hang_seconds = 0.3;
   const std::chrono::seconds limit(1);
+  constexpr uint64_t kBytes = 1 << 20;
   run_ranks(2, [&](int rank) {
     if (rank == kSender) {
       End s(segments, rank, impatient);
-      const uint64_t block = s.upload(std::vector<uint8_t>(4096, 5));
-      CHECK_EQUAL(s.move({{block, 4096}}, limit), "NCCL does not come back");
-      CHECK(s.download<uint8_t>(block, 4096) == std::vector<uint8_t>(4096, 5));
+      const uint64_t block = s.upload(std::vector<uint8_t>(kBytes, 5));
+      CHECK_EQUAL(s.move({{block, kBytes}}, limit), "NCCL does not come back");
+      CHECK(s.download<uint8_t>(block, kBytes) == std::vector<uint8_t>(kBytes, 5));
       _exit(0);  // the thread that hangs is still there
     }
     std::string written;
     const int status = run_child(
         [&] {
           End s(segments, rank, impatient);
-          s.move({{s.allocate(4096), 4096}}, limit);
+          s.move({{s.allocate(kBytes), kBytes}}, limit);
         },
         written);
     CHECK_EQUAL(status, 70);
