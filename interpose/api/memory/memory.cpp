@@ -1,8 +1,9 @@
 // Device memory: allocate, free, fill, information; the default pool; attributes of pointers.
 //
 // Promises: addresses are chosen here; an allocation waits only until the device says whether there is room;
-// cudaFree waits for the device, as with CUDA, and cudaFreeAsync for nothing; freed memory is never another
-// block's while work may use it. Small allocations share memory, as with CUDA.
+// cudaFree waits for the device, as with CUDA, and cudaFreeAsync for nothing where its stream alone has the
+// order; freed memory is never another block's while work may use it. Small allocations share memory, as
+// with CUDA.
 #include "memory.h"
 
 #include <array>
@@ -173,8 +174,11 @@ int32_t cudaFreeAsync(uint64_t address, uint64_t stream) {
   StreamRef ref;
   Status status = resolve_stream(stream, &ref);
   if (!status) status = refuse_in_capture(ref, kNoPool);
-  if (status) return status;
-  if (!is_ordered_alone(stream)) return cudaFree(address);
+  if (status || !address) return status;
+  // What a session knows of its streams says nothing of another GPU's.
+  const bool beside = Node::instance().owner(address) != ref.session;
+  if (beside && (status = synchronize(ref))) return status;
+  if (beside || !is_ordered_alone(stream)) return cudaFree(address);
   return release(address, {ref.id, ref.session->last_submitted(ref.id)});
 }
 int32_t cudaMemGetInfo(size_t* free, size_t* total) {
