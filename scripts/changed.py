@@ -4,8 +4,9 @@
 
 Prints folders and files of tests, one on a line; on standard error what was left out. A room is a folder whose README
 says what it may import; its tests, and those of each room that may import it, directly or through others, are run.
-Called by: `make test-changed`. Promise: reads what git and the READMEs say, changes nothing. What rooms do to each
-other as processes no import shows: whole jobs (`tests/end_to_end`) are run only where they themselves have changed.
+Called by: `make test-changed`; the test of layers takes the rules from here. Promise: reads what git and the READMEs
+say, changes nothing. What rooms do to each other as processes no import shows: whole jobs (`tests/end_to_end`) are run
+only where they themselves have changed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ MORE = {
         "tests/unit/proxy/test_real.py",
         "tests/unit/proxy/test_standard_streams.py",
     ),
-    "protos": ("tests/unit/protos",),
     "interpose/generator": ("tests/unit/interpose/api",),  # what it writes
 }
 #: All parts, where what they stand on has changed.

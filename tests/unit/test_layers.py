@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 from toolkit.tree import ROOT, tracked
 
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import changed
+
 #: Folders without a rule of their own -> what of jitc and of the heavy packages they must not import.
 FORBIDDEN = {
     "examples": ("jitc",),
@@ -89,24 +93,13 @@ def test_imports(folder: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def rules() -> dict[str, set[str]]:
-    """Folder with a README that has a rule -> what may be imported there: folders with rules, and foreign packages."""
-    found = {}
-    for path in tracked(*(f"{top}/README.md" for top in RULED), *(f"{top}/**/README.md" for top in RULED)):
-        text = re.search(r"May import: (.*?)\.(?:\s|$)", path.read_text(), re.DOTALL)
-        if text:
-            found[str(path.parent.relative_to(ROOT))] = set(
-                re.findall(r"`([^`]+)`", re.sub(r"\(.*?\)", "", text[1], flags=re.DOTALL))
-            )
-    return found
-
-
-RULES = rules()
+#: Folder with a README that has a rule -> what may be imported there: folders with rules, and foreign packages.
+RULES = changed.rules()
 
 
 def room(path: str) -> str:
     """The nearest folder above that has a rule."""
-    return max((one for one in RULES if path.startswith(one + "/")), key=len, default="")
+    return changed.room(path, RULES)
 
 
 def targets(path: Path) -> set[str]:
