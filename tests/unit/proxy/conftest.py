@@ -6,18 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from standin_client import config
+from standin_client import config, started
 
 from jitc.proxy.service import Service
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    one = Service(config(tmp_path))
-    try:
-        one.start()
+    with started(Service(config(tmp_path))) as one:
         yield one
-    finally:
-        one.stop()
     assert not (tmp_path / "s").exists()
     assert not (tmp_path / "s.d").exists()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -16,6 +18,7 @@ from jitc.proxy.common import rpc
 from jitc.proxy.common.config import Config
 from jitc.proxy.common.executor import Shared
 from jitc.proxy.common.paths import PROTOCOL_VERSION
+from jitc.proxy.node.session import Session
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -62,6 +65,15 @@ def structures() -> Shared:
         mark_absent=lambda *absence: absences.append(absence),
         ranks_left=lambda segment, ranks: [letting_go.get((segment, rank), 0) for rank in range(ranks)],
     )
+
+
+@contextlib.contextmanager
+def started(one: Service) -> Iterator[Service]:
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
 
 
 class Client:
@@ -158,3 +170,17 @@ def wait_until(service: Service, condition: Any) -> None:
     """Waits for a change of the service's state, at most 20 s."""
     with service.registry.changed:
         assert service.registry.changed.wait_for(condition, 20)
+
+
+def work(client: Client) -> None:
+    """A boundary, with work before and after it."""
+    client.send("add", value=5)
+    client.send("boundary")
+    client.send("add", value=3)
+    assert client.call("get")["value"] == 8
+
+
+def session_of(service: Service, client: Client) -> Session:
+    session = service.registry.by_token(client.reply.token)
+    assert session is not None
+    return session

@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 import pytest
-from standin_client import Client, config
+from standin_client import Client, config, session_of, started
 
 from jitc.proxy.common import rpc
 from jitc.proxy.common.paths import PROTOCOL_VERSION
@@ -45,8 +45,8 @@ def serves(service: Service) -> None:
 def test_fuzz(whose: str, service: Service) -> None:
     """Bytes at random, the same each time, with a good beginning or none, on many connections, half of which stay."""
     client = Client(service)
-    session = service.registry.by_token(client.reply.token)
-    assert session is not None and session.worker is not None
+    session = session_of(service, client)
+    assert session.worker is not None
     path, chance, staying = service.config.socket, random.Random(27), list[socket.socket]()
     if whose != "the service's":
         path = session.worker.socket
@@ -111,12 +111,8 @@ def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     limits = [("grpc.server_handshake_timeout_ms", 1000), ("grpc.max_connection_idle_ms", 1000)]
     monkeypatch.setattr(rpc, "CONNECTIONS", 8)
     monkeypatch.setattr(rpc, "SERVER_OPTIONS", [*limits, *rpc.SERVER_OPTIONS])  # the first of a name counts
-    one = Service(config(tmp_path))
-    try:
-        one.start()
+    with started(Service(config(tmp_path))) as one:
         yield one
-    finally:
-        one.stop()
 
 
 @pytest.mark.parametrize("said", [b"", PREFACE + FRAMES[0]], ids=["silent", "speaking"])

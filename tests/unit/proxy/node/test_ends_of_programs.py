@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from standin_client import Client, wait_until
+from standin_client import Client, session_of, wait_until
 from toolkit.program import ProgramProcess
 from toolkit.sandbox import pid_namespace
 from toolkit.waiting import until
@@ -25,8 +25,7 @@ def test_process_that_is_killed(where: str, service: Service) -> None:
         pytest.skip("no namespace of processes can be made here")
     process, bystander = ProgramProcess(service.config.socket, before), Client(service)
     client = Client(service, program=process.ticket, pid=1)
-    session = service.registry.by_token(client.reply.token)
-    assert session is not None
+    session = session_of(service, client)
     assert session.pid > 1  # as it is seen from here
     client.send("add", value=2)
     os.kill(session.pid, signal.SIGSTOP)

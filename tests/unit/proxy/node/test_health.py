@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
-from standin_client import Client, config, wait_until, worker_of
+from standin_client import Client, config, started, wait_until, work, worker_of
 from toolkit.waiting import stop_process
 
 from jitc.proxy.backends.base import HealthEvent
@@ -23,17 +23,10 @@ SILENCE = 3.0
 Report = Callable[[HealthEvent], None]
 
 
-def started(one: Service) -> Iterator[Service]:
-    try:
-        one.start()
-        yield one
-    finally:
-        one.stop()
-
-
 @pytest.fixture
 def watchful(tmp_path: Path) -> Iterator[Service]:
-    yield from started(Service(config(tmp_path, hang_seconds=SILENCE)))
+    with started(Service(config(tmp_path, hang_seconds=SILENCE))) as one:
+        yield one
 
 
 @pytest.fixture
@@ -45,20 +38,14 @@ def reports() -> list[Report]:
 def monitored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reports: list[Report]) -> Iterator[Service]:
     """A service whose device has a monitoring: reports[0] is its voice."""
     monkeypatch.setattr(SoftwareBackend, "watch", lambda self, report: reports.append(report))
-    yield from started(Service(config(tmp_path)))
+    with started(Service(config(tmp_path))) as one:
+        yield one
 
 
 def recovery(service: Service) -> dict[str, Any]:
     wait_until(service, lambda: sum(gpu.recoveries for gpu in service.registry.gpus) >= 1)
     (one,) = service.recoveries()
     return one
-
-
-def work(client: Client) -> None:
-    client.send("add", value=5)
-    client.send("boundary")
-    client.send("add", value=3)
-    assert client.call("get")["value"] == 8
 
 
 def test_stopped_workers_are_replaced(watchful: Service) -> None:

@@ -6,7 +6,7 @@ import re
 
 import grpc
 import pytest
-from standin_client import Client
+from standin_client import Client, session_of
 from toolkit.tree import ROOT
 
 from jitc.proxy.node import library_environment as data
@@ -71,8 +71,8 @@ def test_a_device_without_libraries_takes_none(service: Service) -> None:
     """The worker that is kept warm serves such a program as any other."""
     idle = service.registry.gpus[0].idle
     client = Client(service, environment={"NCCL_ALGO": "Ring"})
-    session = service.registry.by_token(client.reply.token)
-    assert session is not None and session.worker is idle and not session.environment
+    session = session_of(service, client)
+    assert session.worker is idle and not session.environment
     client.close()
 
 

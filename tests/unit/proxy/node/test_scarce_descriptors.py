@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from standin_client import Client, config, worker_of
+from standin_client import Client, config, session_of, worker_of
 from toolkit.waiting import until
 
 from jitc.proxy.common.complaints import Complaints
@@ -53,8 +53,7 @@ def test_an_innocent_job_is_recovered_when_there_are_some_again(service: Service
     client.send("add", value=7)
     assert client.call("get")["value"] == 7
     before, worker = threads(), worker_of(service, 0)
-    session = service.registry.by_token(client.reply.token)
-    assert session is not None
+    session = session_of(service, client)
     with none_left():
         os.kill(worker.pid, signal.SIGKILL)
         until(session.without_worker, 20, "its recovery has begun")

@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
-from standin_client import Client, wait_until, worker_of
+from standin_client import Client, session_of, wait_until, worker_of
 from toolkit.waiting import until
 
 from jitc.proxy.node.registry import Registry
@@ -28,8 +28,7 @@ WAITING = 64
 
 def kill(client: Client, service: Service) -> None:
     """The worker of this program alone."""
-    session = service.registry.by_token(client.reply.token)
-    assert session is not None
+    session = session_of(service, client)
     assert session.worker is not None
     session.worker.kill()
 
@@ -130,8 +129,8 @@ def test_a_program_that_ends_as_its_recovery_begins(service: Service, monkeypatc
     client = Client(service)
     client.send("add", value=3)
     assert client.call("get")["value"] == 3
-    session = service.registry.by_token(client.reply.token)
-    assert session is not None and session.worker is not None
+    session = session_of(service, client)
+    assert session.worker is not None
     next_epoch = Registry.next_epoch
 
     def ends(registry: Registry) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 from slow_ends import SlowEnds
-from standin_client import Client, config, wait_until
+from standin_client import Client, config, session_of, started, wait_until, work
 from toolkit.waiting import until
 
 from jitc.proxy.backends.base import HealthEvent
@@ -34,13 +34,11 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowEnds]:
 
 @pytest.fixture
 def service(tmp_path: Path, ends: SlowEnds) -> Iterator[Service]:
-    one = Service(config(tmp_path))
-    try:
-        one.start()
-        yield one
-    finally:
-        ends.release()
-        one.stop()
+    with started(Service(config(tmp_path))) as one:
+        try:
+            yield one
+        finally:
+            ends.release()
     assert not (tmp_path / "s").exists()
 
 
@@ -51,25 +49,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "KILLED_SECONDS", KILLED)
 
 
-def session_of(service: Service, client: Client) -> Session:
-    session = service.registry.by_token(client.reply.token)
-    assert session is not None
-    return session
-
-
-def train(client: Client) -> None:
-    client.send("add", value=5)
-    client.send("boundary")
-    client.send("add", value=3)
-    assert client.call("get")["value"] == 8
-
-
 def pair(service: Service) -> tuple[list[Client], list[Session], list[Worker]]:
     """Two ranks of a job."""
     clients = [Client(service, gpu) for gpu in range(2)]
     for rank, client in enumerate(clients):
         client.call("join", rank=rank)
-        train(client)
+        work(client)
     sessions = [session_of(service, one) for one in clients]
     workers = [one.worker for one in sessions if one.worker is not None]
     return clients, sessions, workers
@@ -136,7 +121,7 @@ def test_one_that_does_not_end_is_named(
 def test_of_a_recovery_that_began_anew(service: Service, ends: SlowEnds) -> None:
     """A worker that was half restored is killed for the next attempt, which waits for its end as well."""
     client = Client(service)
-    train(client)
+    work(client)
     session = session_of(service, client)
     seen: list[Worker] = []
     before = service._supervisor.take
@@ -167,7 +152,7 @@ def test_of_a_gpu_that_is_lost(service: Service, ends: SlowEnds, monkeypatch: py
     """Its session moves, and takes its memory along: that other GPU has no old worker, but the memory has."""
     monkeypatch.setattr(worker_module, "LOOKED_AT_SECONDS", 0.0)  # else this holds the recovery up as well
     client = Client(service)
-    train(client)
+    work(client)
     session = session_of(service, client)
     worker = session.worker
     assert worker is not None
