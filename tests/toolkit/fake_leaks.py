@@ -44,6 +44,8 @@ def leaks(calls: Iterable[FakeCall]) -> Counter[tuple[str, object]]:
                 balance[made, call.args[argument]] -= 1
         if call.name in {"cuMemHostRegister_v2", "cuMemHostUnregister"}:
             balance["cuMemHostRegister", call.args["address"]] += 1 if call.name == "cuMemHostRegister_v2" else -1
+        if call.name == "cuMemRetainAllocationHandle":
+            balance["cuMemCreate", call.args["out"]] += 1
         if call.name in {"cuMemMap", "cuMemUnmap"}:
             balance["cuMemMap", call.args["address"]] += 1 if call.name == "cuMemMap" else -1
         if call.name == "ncclCommInitRankConfig":

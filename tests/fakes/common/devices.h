@@ -18,13 +18,18 @@ inline size_t device_memory() {
   return text && *text ? std::strtoull(text, nullptr, 10) : size_t{1} << 30;
 }
 
-/// Memory that can be mapped for RDMA: the attribute of the device, and whether it can be made.
-enum class Rdma { none, works, refused };
-inline Rdma rdma() {
-  const char* text = std::getenv("JITC_FAKE_RDMA");
-  if (!text || !*text) return Rdma::none;
-  return std::string(text) == "refused" ? Rdma::refused : Rdma::works;
+/// What memory can have beside its content: what the device's attribute says, and whether it can be made.
+enum class Kind { none, works, refused };
+inline Kind kind_in(const char* name, Kind otherwise) {
+  const char* text = std::getenv(name);
+  if (!text || !*text) return otherwise;
+  if (std::string(text) == "none") return Kind::none;
+  return std::string(text) == "refused" ? Kind::refused : Kind::works;
 }
+/// Memory that can be mapped for RDMA.
+inline Kind rdma() { return kind_in("JITC_FAKE_RDMA", Kind::none); }
+/// Memory that can be exported as a file descriptor.
+inline Kind exports() { return kind_in("JITC_FAKE_EXPORTS", Kind::works); }
 
 /// As nvidia-smi writes it; its bytes are "jitcfake" and the number.
 inline std::string uuid_text(int physical) {

@@ -98,18 +98,18 @@ void Memory::drop(Reservations::iterator reservation) {
   reservations_.erase(reservation);
 }
 
-uint64_t Memory::create(size_t size, int device) {
+uint64_t Memory::create(size_t size, int device, bool exported) {
   refuse_unless(size && size % kGranularity == 0);
   const std::unique_lock lock(content_);
-  return create_locked(size, device);
+  return create_locked(size, device, exported);
 }
 
 /// One file holds all physical memory; a place in it is used once, so that new memory reads as zero.
-uint64_t Memory::create_locked(size_t size, int device) {
+uint64_t Memory::create_locked(size_t size, int device, bool exported) {
   if (size > total() - std::min(total(), used_[device])) throw Failure{kOutOfMemory};
   if (::ftruncate(file_, next_place_ + static_cast<off_t>(size)) != 0) throw Failure{kOutOfMemory};
   used_[device] += size;
-  physical_[next_handle_] = {size, device, next_place_};
+  physical_[next_handle_] = {size, device, next_place_, exported};
   next_place_ += static_cast<off_t>(size);
   return next_handle_++;
 }
@@ -117,14 +117,30 @@ uint64_t Memory::create_locked(size_t size, int device) {
 void Memory::release(uint64_t handle) {
   const std::unique_lock lock(content_);
   const auto found = physical_.find(handle);
-  refuse_unless(found != physical_.end() && !found->second.released);
-  found->second.released = true;
+  refuse_unless(found != physical_.end() && found->second.holders);
+  --found->second.holders;
   drop_if_unused(found);
+}
+
+uint64_t Memory::retain(CUdeviceptr address) {
+  const std::unique_lock lock(content_);
+  const auto holder = holder_of(address, 1);
+  refuse_unless(holder != reservations_.end() && covered(holder->second, address, 1, false));
+  const uint64_t handle = std::prev(holder->second.mappings.upper_bound(address))->second.handle;
+  ++physical_.at(handle).holders;
+  return handle;
+}
+
+int Memory::exported(uint64_t handle) {
+  const std::unique_lock lock(content_);
+  const auto found = physical_.find(handle);
+  refuse_unless(found != physical_.end() && found->second.holders && found->second.exported);
+  return ::fcntl(file_, F_DUPFD_CLOEXEC, 0);
 }
 
 void Memory::drop_if_unused(std::map<uint64_t, Physical>::iterator physical) {
   const Physical& one = physical->second;
-  if (!one.released || one.mappings) return;
+  if (one.holders || one.mappings) return;
   ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, one.place, static_cast<off_t>(one.size));
   used_[one.device] -= one.size;
   physical_.erase(physical);
@@ -139,7 +155,7 @@ void Memory::map(CUdeviceptr address, size_t size, size_t offset, uint64_t handl
 void Memory::map_locked(CUdeviceptr address, size_t size, size_t offset, uint64_t handle) {
   const auto holder = holder_of(address, size);
   const auto found = physical_.find(handle);
-  refuse_unless(holder != reservations_.end() && found != physical_.end() && !found->second.released &&
+  refuse_unless(holder != reservations_.end() && found != physical_.end() && found->second.holders &&
                 offset + size <= found->second.size);
   auto& mappings = holder->second.mappings;
   const auto next = mappings.lower_bound(address);
@@ -189,12 +205,12 @@ CUdeviceptr Memory::allocate(size_t size, int device, CUdeviceptr wanted) {
   refuse_unless(size != 0);
   const std::unique_lock lock(content_);
   const size_t whole = rounded(size, kPage);
-  const uint64_t handle = create_locked(whole, device);
+  const uint64_t handle = create_locked(whole, device, false);
   const CUdeviceptr address = reserve_locked(whole, kPage, wanted);
   map_locked(address, whole, 0, handle);
   reservations_[address].linear = true;
   reservations_[address].mappings[address].access = 3;
-  physical_[handle].released = true;
+  physical_[handle].holders = 0;
   return address;
 }
 

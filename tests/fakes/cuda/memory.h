@@ -27,8 +27,13 @@ class Memory {
 
   CUdeviceptr reserve(size_t size, size_t alignment, CUdeviceptr wanted);
   void give_back(CUdeviceptr address, size_t size);
-  uint64_t create(size_t size, int device);
+  /// exported: it can be exported as a file descriptor.
+  uint64_t create(size_t size, int device, bool exported = false);
   void release(uint64_t handle);
+  /// The handle of what is mapped at the address; to be released once more.
+  uint64_t retain(CUdeviceptr address);
+  /// A new file descriptor.
+  int exported(uint64_t handle);
   void map(CUdeviceptr address, size_t size, size_t offset, uint64_t handle);
   void unmap(CUdeviceptr address, size_t size);
   void set_access(CUdeviceptr address, size_t size, int flags);
@@ -60,8 +65,9 @@ class Memory {
     size_t size;
     int device;
     off_t place;
+    bool exported = false;
     int mappings = 0;
-    bool released = false;
+    int holders = 1;  // that have not released it
   };
   struct Mapping {
     size_t size;
@@ -80,7 +86,7 @@ class Memory {
   Reservations::iterator holder_of(CUdeviceptr address, size_t size);
   static bool covered(const Reservation& reservation, CUdeviceptr address, size_t size, bool accessible);
   CUdeviceptr reserve_locked(size_t size, size_t alignment, CUdeviceptr wanted);
-  uint64_t create_locked(size_t size, int device);
+  uint64_t create_locked(size_t size, int device, bool exported);
   void map_locked(CUdeviceptr address, size_t size, size_t offset, uint64_t handle);
   void unmap_one(Reservation& reservation, std::map<CUdeviceptr, Mapping>::iterator mapping);
   void drop(Reservations::iterator reservation);

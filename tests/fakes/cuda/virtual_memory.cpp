@@ -5,12 +5,14 @@
 
 namespace jitc::fakes {
 namespace {
+constexpr int kFileDescriptor = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+
 Memory& memory() { return Memory::instance(); }
 
 /// Only pinned memory on a device, optionally exportable as a file descriptor.
 int device_of(const CUmemAllocationProp* property) {
   const bool good = needed(property)->type == 1 && property->location.type == 1 &&
-                    (property->requestedHandleTypes & ~1) == 0;
+                    (property->requestedHandleTypes & ~kFileDescriptor) == 0;
   if (!good) throw Failure{kInvalidValue};
   const int device = property->location.id;
   if (device < 0 || static_cast<size_t>(device) >= Driver::instance().devices.size())
@@ -44,8 +46,10 @@ int cuMemCreate(unsigned long long* out, size_t size, const CUmemAllocationProp*
   return call("cuMemCreate", Needs::context, {size_field(size)}, [&](Call& call) {
     if (flags) throw Failure{kInvalidValue};
     const int device = device_of(property);
-    if (property->gpuDirectRDMACapable && rdma() != Rdma::works) throw Failure{kNotSupported};
-    *needed(out) = memory().create(size, device);
+    if (property->gpuDirectRDMACapable && rdma() != Kind::works) throw Failure{kNotSupported};
+    const bool exported = property->requestedHandleTypes & kFileDescriptor;
+    if (exported && exports() != Kind::works) throw Failure{kNotSupported};
+    *needed(out) = memory().create(size, device, exported);
     call.note(Field::address("out", *out));
   });
 }
@@ -53,6 +57,22 @@ int cuMemCreate(unsigned long long* out, size_t size, const CUmemAllocationProp*
 int cuMemRelease(unsigned long long handle) {
   return call("cuMemRelease", Needs::context, {handle_field(handle)},
               [&](Call&) { memory().release(handle); });
+}
+
+int cuMemRetainAllocationHandle(unsigned long long* out, void* start) {
+  return call("cuMemRetainAllocationHandle", Needs::context, {Field::address("address", start)},
+              [&](Call& call) {
+                *needed(out) = memory().retain(reinterpret_cast<CUdeviceptr>(start));
+                call.note(Field::address("out", *out));
+              });
+}
+
+/// Only what was made for it, and only as a file descriptor.
+int cuMemExportToShareableHandle(void* out, unsigned long long handle, int type, unsigned long long flags) {
+  return call("cuMemExportToShareableHandle", Needs::context, {handle_field(handle)}, [&](Call&) {
+    if (flags || type != kFileDescriptor) throw Failure{kInvalidValue};
+    *static_cast<int*>(needed(out)) = memory().exported(handle);
+  });
 }
 
 int cuMemMap(CUdeviceptr start, size_t size, size_t offset, unsigned long long handle,

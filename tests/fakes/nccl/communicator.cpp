@@ -121,6 +121,13 @@ int Communicator::stay_for_graph(void* stream) {
 void Communicator::wait_graphs() {
   std::unique_lock lock(graphs_mutex_);
   graphs_gone_.wait(lock, [this] { return graphs_ == 0; });
+  registrations_.drop();
+}
+
+/// A graph goes with the driver's lock held, so that what it had registered goes with the next operation.
+void Communicator::drop_stale() {
+  const std::lock_guard lock(graphs_mutex_);
+  if (graphs_ == 0) registrations_.drop();
 }
 
 void Communicator::release_graph(void* communicator) {
@@ -300,7 +307,9 @@ int Communicator::launch(void* stream, std::vector<Operation> operations) {
   int capturing = 0;
   if (driver().is_capturing(stream, &capturing) != 0) return kNcclUnhandledCudaError;
   const bool in_graph = capturing != 0;
+  drop_stale();
   auto* batch = new Batch{shared_from_this(), std::move(operations), in_graph ? 0 : issue(), in_graph};
+  if (in_graph) registrations_.add(batch->operations);
   if (driver().launch_host(stream, run, batch) == 0) return in_graph ? stay_for_graph(stream) : kNcclSuccess;
   if (!in_graph && enter(batch->ticket, false)) leave(false);
   delete batch;

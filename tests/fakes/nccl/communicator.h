@@ -12,30 +12,11 @@
 #include <vector>
 
 #include "abi.h"
+#include "operation.h"
+#include "registrations.h"
 #include "segment.h"
 
 namespace jitc::fakes {
-
-/// An operation that multiplies before it adds (ncclRedOpCreatePreMulSum). A scalar on the device is read by
-/// the work.
-struct OwnOp {
-  int type;
-  bool on_device;
-  const void* address;
-  std::vector<std::byte> value;
-};
-
-struct Operation {
-  enum Kind { all_reduce, reduce, broadcast, all_gather, reduce_scatter, send, receive };
-  Kind kind;
-  const void* from;
-  void* to;
-  size_t count;
-  int type;
-  int op = kSum;
-  int peer = 0;  // or root
-  std::shared_ptr<const OwnOp> own = {};
-};
 
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
@@ -84,6 +65,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int finish_streams();
   int stay_for_graph(void* stream);
   void wait_graphs();
+  void drop_stale();
   uint64_t issue();
   bool enter(uint64_t ticket, bool in_graph);
   void leave(bool in_graph);
@@ -110,6 +92,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::mutex graphs_mutex_;
   std::condition_variable graphs_gone_;
   int graphs_ = 0;
+  Registrations registrations_;  // of captured operations, until there are no graphs
 
   std::mutex mutex_;
   std::condition_variable changed_;

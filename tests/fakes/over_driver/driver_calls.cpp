@@ -29,6 +29,9 @@ bool load(DriverCalls& calls) {
          find(library, "cuLaunchHostFunc", calls.launch_host) &&
          find(library, "cuStreamIsCapturing", calls.is_capturing) &&
          find(library, "cuStreamSynchronize", calls.synchronize) &&
+         find(library, "cuMemRetainAllocationHandle", calls.retain_memory) &&
+         find(library, "cuMemExportToShareableHandle", calls.export_memory) &&
+         find(library, "cuMemRelease", calls.release_memory) &&
          find(library, "jitc_fake_retain", calls.retain) && find(library, "jitc_fake_memory", calls.memory) &&
          find(library, "jitc_fake_fault", calls.fault);
 }

@@ -14,6 +14,9 @@ struct DriverCalls {
   int (*launch_host)(void* stream, void (*function)(void*), void* data);
   int (*is_capturing)(void* stream, int* status);
   int (*synchronize)(void* stream);
+  int (*retain_memory)(unsigned long long* handle, void* address);
+  int (*export_memory)(void* out, unsigned long long handle, int type, unsigned long long flags);
+  int (*release_memory)(unsigned long long handle);
   /// Where the content of a device address lies, for work on streams; null: not accessible.
   void* (*memory)(unsigned long long address, size_t size);
   /// The graph of a stream that is captured keeps data, and calls release when it and its executables are

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import subprocess
 import sys
@@ -65,6 +66,25 @@ def test_memory_is_limited_and_comes_back(driver: Driver) -> None:
     assert driver.cuMemAlloc_v2(ctypes.byref(out), size) == OUT_OF_MEMORY  # still mapped
     driver.unmap(start, 60 * MIB)
     driver.allocate(6 * MIB)
+
+
+def test_retained_memory_stays_and_only_what_was_made_for_it_is_exported(driver: Driver) -> None:
+    file, other = ctypes.c_int(-1), ctypes.c_int(-1)
+    start, plain = driver.reserve(2 * GRANULE), driver.create(GRANULE)
+    asked = gpu_memory()
+    asked.handles = 1
+    exported = driver.make("cuMemCreate", ctypes.c_size_t(GRANULE), ctypes.byref(asked), 0)
+    for place, handle in ((start, plain), (start + GRANULE, exported)):
+        driver.map(place, GRANULE, handle)
+        assert driver.make("cuMemRetainAllocationHandle", ctypes.c_void_p(place + 8)) == handle
+        driver.ok("cuMemRelease", ctypes.c_uint64(handle))
+        driver.unmap(place, GRANULE)
+    assert driver.cuMemExportToShareableHandle(ctypes.byref(other), ctypes.c_uint64(plain), 1, 0) == INVALID
+    driver.ok("cuMemExportToShareableHandle", ctypes.byref(file), ctypes.c_uint64(exported), 1, 0)
+    os.close(file.value)
+    for handle in (plain, exported):
+        driver.ok("cuMemRelease", ctypes.c_uint64(handle))
+        assert driver.cuMemRelease(ctypes.c_uint64(handle)) == INVALID
 
 
 @pytest.mark.parametrize("size", [0, 4096, GRANULE + 1])

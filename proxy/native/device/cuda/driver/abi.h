@@ -84,19 +84,20 @@ struct CUlaunchConfig {
   uint32_t numAttrs;
 };
 
-inline constexpr int32_t kLocationDevice = 1;       // CU_MEM_LOCATION_TYPE_DEVICE
-inline constexpr int32_t kAllocationPinned = 1;     // CU_MEM_ALLOCATION_TYPE_PINNED
-inline constexpr int32_t kAccessReadWrite = 3;      // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-inline constexpr int32_t kGranularityMinimum = 0;   // CU_MEM_ALLOC_GRANULARITY_MINIMUM
-inline constexpr int32_t kMemoryTypeDevice = 2;     // CU_MEMORYTYPE_DEVICE
-inline constexpr uint32_t kHostPortable = 1;        // CU_MEMHOSTALLOC_PORTABLE
-inline constexpr uint32_t kHostDeviceMap = 2;       // CU_MEMHOSTALLOC_DEVICEMAP
-inline constexpr uint32_t kStreamNonBlocking = 1;   // CU_STREAM_NON_BLOCKING
-inline constexpr uint32_t kEventDisableTiming = 2;  // CU_EVENT_DISABLE_TIMING
-inline constexpr uint32_t kEventInterprocess = 4;   // CU_EVENT_INTERPROCESS
-inline constexpr uint32_t kWriteValueDefault = 0;   // CU_STREAM_WRITE_VALUE_DEFAULT
-inline constexpr uint32_t kWaitValueGeq = 0;        // CU_STREAM_WAIT_VALUE_GEQ
-inline constexpr int32_t kCaptureModeRelaxed = 2;   // CU_STREAM_CAPTURE_MODE_RELAXED
+inline constexpr int32_t kLocationDevice = 1;        // CU_MEM_LOCATION_TYPE_DEVICE
+inline constexpr int32_t kAllocationPinned = 1;      // CU_MEM_ALLOCATION_TYPE_PINNED
+inline constexpr int32_t kHandleFileDescriptor = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+inline constexpr int32_t kAccessReadWrite = 3;       // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+inline constexpr int32_t kGranularityMinimum = 0;    // CU_MEM_ALLOC_GRANULARITY_MINIMUM
+inline constexpr int32_t kMemoryTypeDevice = 2;      // CU_MEMORYTYPE_DEVICE
+inline constexpr uint32_t kHostPortable = 1;         // CU_MEMHOSTALLOC_PORTABLE
+inline constexpr uint32_t kHostDeviceMap = 2;        // CU_MEMHOSTALLOC_DEVICEMAP
+inline constexpr uint32_t kStreamNonBlocking = 1;    // CU_STREAM_NON_BLOCKING
+inline constexpr uint32_t kEventDisableTiming = 2;   // CU_EVENT_DISABLE_TIMING
+inline constexpr uint32_t kEventInterprocess = 4;    // CU_EVENT_INTERPROCESS
+inline constexpr uint32_t kWriteValueDefault = 0;    // CU_STREAM_WRITE_VALUE_DEFAULT
+inline constexpr uint32_t kWaitValueGeq = 0;         // CU_STREAM_WAIT_VALUE_GEQ
+inline constexpr int32_t kCaptureModeRelaxed = 2;    // CU_STREAM_CAPTURE_MODE_RELAXED
 
 // CUlaunchAttributeID
 inline constexpr int32_t kLaunchIgnore = 0;
@@ -120,11 +121,12 @@ inline constexpr int32_t kFunctionAttributes = 16;     // 0 to 15
 inline constexpr int32_t kFirstClusterAttribute = 10;  // from here on unknown to old drivers
 
 // CUdevice_attribute
-inline constexpr int32_t kAttributeMultiprocessors = 16;     // ..._MULTIPROCESSOR_COUNT
-inline constexpr int32_t kAttributeMajor = 75;               // ..._COMPUTE_CAPABILITY_MAJOR
-inline constexpr int32_t kAttributeMinor = 76;               // ..._COMPUTE_CAPABILITY_MINOR
-inline constexpr int32_t kAttributeVirtualMemory = 102;      // ..._VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
-inline constexpr int32_t kAttributeDirectRdma = 110;         // ..._GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED
+inline constexpr int32_t kAttributeMultiprocessors = 16;   // ..._MULTIPROCESSOR_COUNT
+inline constexpr int32_t kAttributeMajor = 75;             // ..._COMPUTE_CAPABILITY_MAJOR
+inline constexpr int32_t kAttributeMinor = 76;             // ..._COMPUTE_CAPABILITY_MINOR
+inline constexpr int32_t kAttributeVirtualMemory = 102;    // ..._VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+inline constexpr int32_t kAttributeFileDescriptors = 103;  // ..._HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
+inline constexpr int32_t kAttributeDirectRdma = 110;       // ..._GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED
 inline constexpr int32_t kAttributeStreamMemoryOps64 = 122;  // ..._CAN_USE_64_BIT_STREAM_MEM_OPS
 
 }  // namespace jitc::cuda::abi

@@ -13,6 +13,8 @@ bool PhysicalMemory::open(std::shared_ptr<Context> context, uint64_t alignment, 
   properties_.type = abi::kAllocationPinned;
   properties_.location = {abi::kLocationDevice, context_->ordinal()};
   properties_.allocFlags.gpuDirectRDMACapable = context_->attribute(abi::kAttributeDirectRdma) != 0;
+  if (context_->attribute(abi::kAttributeFileDescriptors))
+    properties_.requestedHandleTypes = abi::kHandleFileDescriptor;
   size_t granularity = 0;
   const auto asked =
       driver.cuMemGetAllocationGranularity(&granularity, &properties_, abi::kGranularityMinimum);
@@ -27,14 +29,25 @@ uint64_t PhysicalMemory::total() const {
   return limit_ ? std::min(limit_, context_->total()) : context_->total();
 }
 
-/// Some systems say that memory of a GPU can be mapped for RDMA, and then have none: it is asked for no more.
+/// With all that the device says its memory can have: mapped for RDMA, exported as a file descriptor, which
+/// NCCL does with what graphs use. Some systems say so and then refuse it: what they refuse is asked for no
+/// more.
 abi::CUresult PhysicalMemory::ask(Block& block) {
   const Driver& driver = context_->driver();
-  const auto status = driver.cuMemCreate(&block.memory, block.size, &properties_, 0);
-  auto& rdma = properties_.allocFlags.gpuDirectRDMACapable;
-  if (status == 0 || status == kMemoryAllocation || !rdma) return status;
-  rdma = 0;
-  return driver.cuMemCreate(&block.memory, block.size, &properties_, 0);
+  abi::CUmemAllocationProp properties = properties_;
+  const auto with = [&](bool rdma, bool exported) {
+    properties.allocFlags.gpuDirectRDMACapable = rdma && properties_.allocFlags.gpuDirectRDMACapable;
+    properties.requestedHandleTypes = exported ? properties_.requestedHandleTypes : 0;
+    return driver.cuMemCreate(&block.memory, block.size, &properties, 0);
+  };
+  const auto first = with(true, true);
+  auto status = first;
+  for (const auto& [rdma, exported] : {std::pair{false, true}, {true, false}, {false, false}}) {
+    if (status == 0 || status == kMemoryAllocation) break;
+    status = with(rdma, exported);
+  }
+  if (status == 0) properties_ = properties;
+  return status == 0 || status == kMemoryAllocation ? status : first;
 }
 
 /// Takes physical memory; not mapped yet.

@@ -84,6 +84,27 @@ CASE(graph_with_collectives_is_made_again_where_nothing_is_restored) {
   CHECK_EQUAL(one.s.number(one.s.a), 4);
 }
 
+/// NCCL retains memory that captured operations use, and gives it back only where it could export it.
+CASE(graph_with_collectives_gives_its_memory_back) {
+  Alone one;
+  const auto free_memory = [&] { return one.s.ask(ops::MemoryInfo{}).value<uint64_t>(); };
+  const uint64_t place = one.s.base + kRange / 2, before = free_memory();
+  CHECK_EQUAL(one.s.try_allocate(place, kBlock), 0u);
+  one.s.begin_capture();
+  give_group(one.s, {item(one.comm, ops::CollectiveKind::all_reduce, kInt64, 1, place, place)}, kStream);
+  CHECK_EQUAL(one.s.end_capture(kGraph).status, 0u);
+  ops::GraphDestroy destroy;
+  destroy.graph = kGraph;
+  one.s.give(destroy);
+  one.s.release(place);
+  one.s.synchronize();
+  one.s.backend->commit();
+  // NCCL gives back what a graph used with its next operation.
+  give_group(one.s, {item(one.comm, ops::CollectiveKind::all_reduce, kInt64, 1, one.s.a, one.s.a)}, kStream);
+  one.s.synchronize();
+  CHECK_EQUAL(free_memory(), before);
+}
+
 CASE(graph_with_collectives_in_a_graph_is_let_go_with_it) {
   Alone one;
   one.make();

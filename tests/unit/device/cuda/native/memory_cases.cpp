@@ -50,14 +50,16 @@ CASE(memory_of_fewer_addresses_where_the_driver_gives_no_more) {
   CHECK(s.sink.faults().empty());
 }
 
-CASE(memory_that_cannot_be_mapped_for_rdma_serves_all_the_same) {
-  for (const char* const rdma : {"works", "refused"}) {
-    setenv("JITC_FAKE_RDMA", rdma, 1);
-    Session s;
-    CHECK_EQUAL(s.try_allocate(s.base, kBlock), 0u);
-    CHECK_EQUAL(s.try_allocate(s.base + kBlock, kBlock), 0u);
-    CHECK(s.sink.faults().empty());
-  }
+CASE(memory_that_cannot_be_mapped_for_rdma_or_exported_serves_all_the_same) {
+  for (const char* const rdma : {"works", "refused"})
+    for (const char* const exports : {"none", "works", "refused"}) {
+      setenv("JITC_FAKE_RDMA", rdma, 1);
+      setenv("JITC_FAKE_EXPORTS", exports, 1);
+      Session s;
+      CHECK_EQUAL(s.try_allocate(s.base, kBlock), 0u);
+      CHECK_EQUAL(s.try_allocate(s.base + kBlock, kBlock), 0u);
+      CHECK(s.sink.faults().empty());
+    }
 }
 
 CASE(memory_what_is_held_back_is_given_up_for_an_allocation) {
