@@ -115,6 +115,16 @@ _MODULES: tuple[Op, ...] = (
         waits=True,
         result="bytes128",
     ),
+    Op(
+        MODULE,
+        10,
+        "limit_set",
+        "Set a limit of the device for kernels (CUlimit): their stack, their heap, what they print.",
+        (("limit", "i32", ""), ("unused", "u32", ""), ("value", "u64", "")),
+        waits=True,
+        result="u64 in force, which may be more",
+        resource=True,
+    ),
 )
 
 _LAUNCHES: tuple[Op, ...] = (

@@ -144,6 +144,7 @@ TRAITS: dict[str, Traits] = {
     "function_query": _aside(window="answer"),
     "variable_get": _aside("name", "answer", making="synchronous", limit="functions", result_is_state=True),
     "tensor_map": _aside(window="answer"),
+    "limit_set": _aside(window="answer", making="synchronous"),
     "capture_begin": _aside(capturable=True),
     "capture_end": _aside(
         capturable=True, window="answer", making="synchronous_and_again", limit="graphs", images=True

@@ -31,7 +31,6 @@ INSIDE = {
     "client_shim/native/redirect.cpp kMostSignatures": CACHE,
     "interpose/api/call/questions.cpp kMost": CACHE,
     "interpose/api/common/handles.h kResting": "slots that wait before they are used again: part of kGenerations' row",
-    "interpose/api/common/settings.cpp kUnsupportedLimit": "the number of an error",
     "interpose/api/common/visible_devices.h kMaxDevices": "as many as a service may have: GPUS_MOST",
     "interpose/api/cublaslt/lt_call.cpp kMostAlgorithms": FORM,
     "interpose/api/cudnn/dnn_call.cpp kMost": CACHE,

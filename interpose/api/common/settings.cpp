@@ -1,4 +1,4 @@
-// See settings.h; also the functions of the runtime API for limits and flags of a device.
+// See settings.h; also the functions of the runtime API for flags of a device.
 #include "settings.h"
 
 #include <algorithm>
@@ -13,28 +13,6 @@
 
 namespace jitc::api {
 namespace {
-constexpr Status kUnsupportedLimit = 215;
-
-struct Limit {
-  const char* name;
-  size_t value;  // CUDA's default, which the device keeps
-};
-/// By number (cudaLimit, CUlimit).
-constexpr std::array<Limit, 7> kLimits{{
-    {"stack size", 1 << 10},
-    {"printf buffer", 1 << 20},
-    {"malloc heap", 8 << 20},
-    {"depth of synchronization", 2},
-    {"pending launches", 2048},
-    {"L2 fetch granularity", 64},
-    {"persisting L2 cache", 0},
-}};
-
-const Limit* limit_of(int32_t number) {
-  return number >= 0 && static_cast<size_t>(number) < kLimits.size() ? &kLimits[static_cast<size_t>(number)]
-                                                                     : nullptr;
-}
-
 // cudaDeviceSchedule*, cudaDeviceMapHost, cudaDeviceLmemResizeToMax, cudaDeviceSyncMemops; the driver has the
 // same.
 constexpr uint32_t kSchedule = 7, kMapHost = 8, kResizeToMax = 16, kSyncMemops = 128;
@@ -109,23 +87,6 @@ int32_t cudaSetDeviceFlags(uint32_t flags) {
 int32_t cudaGetDeviceFlags(uint32_t* flags) {
   if (!flags) return kInvalidValue;
   *flags = device_flags(current_device());
-  return kSuccess;
-}
-
-int32_t cudaDeviceGetLimit(size_t* value, int32_t number) {
-  const Limit* const limit = limit_of(number);
-  if (!value) return kInvalidValue;
-  if (!limit) return kUnsupportedLimit;
-  *value = limit->value;
-  return kSuccess;
-}
-
-int32_t cudaDeviceSetLimit(int32_t number, size_t value) {
-  const Limit* const limit = limit_of(number);
-  if (!limit) return kUnsupportedLimit;
-  if (value != limit->value)
-    session::message_once("cudaDeviceSetLimit(" + std::to_string(number) + ", " + std::to_string(value) +
-                          ") has no effect: the " + limit->name + " stays " + std::to_string(limit->value));
   return kSuccess;
 }
 

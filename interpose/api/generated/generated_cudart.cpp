@@ -49,7 +49,7 @@ JITC_EXPORT int32_t cudaDeviceGetSharedMemConfig(int32_t* config) { return guard
 JITC_EXPORT int32_t cudaDeviceGetStreamPriorityRange(int32_t* least, int32_t* greatest) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceGetStreamPriorityRange(least, greatest); }); }
 JITC_EXPORT int32_t cudaDeviceReset() { return guard_cudart<true>([&] { return ::jitc::api::cudaDeviceReset(); }); }
 JITC_EXPORT int32_t cudaDeviceSetCacheConfig(int32_t config) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceSetCacheConfig(config); }); }
-JITC_EXPORT int32_t cudaDeviceSetLimit(int32_t limit, size_t value) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceSetLimit(limit, value); }); }
+JITC_EXPORT int32_t cudaDeviceSetLimit(int32_t limit, size_t value) { return guard_cudart<true>([&] { return ::jitc::api::cudaDeviceSetLimit(limit, value); }); }
 JITC_EXPORT int32_t cudaDeviceSetMemPool(int32_t device, uint64_t pool) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceSetMemPool(device, pool); }); }
 JITC_EXPORT int32_t cudaDeviceSetSharedMemConfig(int32_t config) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceSetCacheConfig(config); }); }
 JITC_EXPORT int32_t cudaDeviceSynchronize() { return guard_cudart<true>([&] { return ::jitc::api::cudaDeviceSynchronize(); }); }
@@ -211,7 +211,7 @@ JITC_EXPORT int32_t cudaThreadExit() { return guard_cudart<true>([&] { return ::
 JITC_EXPORT int32_t cudaThreadGetCacheConfig(int32_t* config) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceGetCacheConfig(config); }); }
 JITC_EXPORT int32_t cudaThreadGetLimit(size_t* value, int32_t limit) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceGetLimit(value, limit); }); }
 JITC_EXPORT int32_t cudaThreadSetCacheConfig(int32_t config) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceSetCacheConfig(config); }); }
-JITC_EXPORT int32_t cudaThreadSetLimit(int32_t limit, size_t value) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceSetLimit(limit, value); }); }
+JITC_EXPORT int32_t cudaThreadSetLimit(int32_t limit, size_t value) { return guard_cudart<true>([&] { return ::jitc::api::cudaDeviceSetLimit(limit, value); }); }
 JITC_EXPORT int32_t cudaThreadSynchronize() { return guard_cudart<true>([&] { return ::jitc::api::cudaDeviceSynchronize(); }); }
 
 JITC_EXPORT int32_t __cudaGetProcAddress() { return refuse_cudart("__cudaGetProcAddress", kAdvice9); }

@@ -28,7 +28,7 @@ JITC_EXPORT int32_t cuCtxGetStreamPriorityRange(int32_t* least, int32_t* greates
 JITC_EXPORT int32_t cuCtxPopCurrent_v2(uint64_t* context) { return guard_driver<false>([&] { return ::jitc::api::cuCtxPopCurrent_v2(context); }); }
 JITC_EXPORT int32_t cuCtxPushCurrent_v2(uint64_t context) { return guard_driver<false>([&] { return ::jitc::api::cuCtxPushCurrent_v2(context); }); }
 JITC_EXPORT int32_t cuCtxSetCurrent(uint64_t context) { return guard_driver<false>([&] { return ::jitc::api::cuCtxSetCurrent(context); }); }
-JITC_EXPORT int32_t cuCtxSetLimit(int32_t limit, size_t value) { return guard_driver<false>([&] { return ::jitc::api::cudaDeviceSetLimit(limit, value); }); }
+JITC_EXPORT int32_t cuCtxSetLimit(int32_t limit, size_t value) { return guard_driver<true>([&] { return ::jitc::api::cudaDeviceSetLimit(limit, value); }); }
 JITC_EXPORT int32_t cuCtxSynchronize() { return guard_driver<true>([&] { return ::jitc::api::cudaDeviceSynchronize(); }); }
 JITC_EXPORT int32_t cuDeviceCanAccessPeer(int32_t* answer, int32_t device, int32_t peer) { return guard_driver<false>([&] { return ::jitc::api::cudaDeviceCanAccessPeer(answer, device, peer); }); }
 JITC_EXPORT int32_t cuDeviceComputeCapability(int32_t* major, int32_t* minor, int32_t device) { return guard_driver<false>([&] { return ::jitc::api::cuDeviceComputeCapability(major, minor, device); }); }

@@ -61,7 +61,7 @@ _CONTEXT: tuple[Function, ...] = (
     Local("cuCtxGetFlags", "out flags: uint", like="cudaGetDeviceFlags"),
     Local("cuCtxGetApiVersion", "context: context", "out version: uint"),
     Local("cuCtxGetLimit", "out value: size", "limit: enum", like="cudaDeviceGetLimit"),
-    Local("cuCtxSetLimit", "limit: enum", "value: size", like="cudaDeviceSetLimit"),
+    Custom("cuCtxSetLimit", "limit: enum", "value: size", ops="limit_set", like="cudaDeviceSetLimit"),
     Local(
         "cuCtxGetStreamPriorityRange", "out least: int", "out greatest: int", like="cudaDeviceGetStreamPriorityRange"
     ),

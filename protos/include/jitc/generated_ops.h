@@ -83,6 +83,7 @@ enum class OpId : uint16_t {
   function_query = 0x0707,
   variable_get = 0x0708,
   tensor_map = 0x0709,
+  limit_set = 0x070a,
   capture_begin = 0x0801,
   capture_end = 0x0802,
   graph_destroy = 0x0803,
@@ -824,6 +825,16 @@ struct TensorMap {
 };
 static_assert(sizeof(TensorMap) == 264 && std::is_trivially_copyable_v<TensorMap>);
 
+/// Set a limit of the device for kernels (CUlimit): their stack, their heap, what they print. Result: u64 in force, which may be more.
+struct LimitSet {
+  static constexpr OpId kId = OpId::limit_set;
+  OpHeader header{};
+  int32_t limit{};
+  uint32_t unused{};
+  uint64_t value{};
+};
+static_assert(sizeof(LimitSet) == 40 && std::is_trivially_copyable_v<LimitSet>);
+
 /// Begin to capture the header's stream.
 struct CaptureBegin {
   static constexpr OpId kId = OpId::capture_begin;
@@ -950,7 +961,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 72> kOps{{
+inline constexpr std::array<OpInfo, 73> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -1010,6 +1021,7 @@ inline constexpr std::array<OpInfo, 72> kOps{{
     {OpId::function_query, "function_query", sizeof(FunctionQuery), false, true, true, false},
     {OpId::variable_get, "variable_get", sizeof(VariableGet), true, true, true, true},
     {OpId::tensor_map, "tensor_map", sizeof(TensorMap), false, true, true, false},
+    {OpId::limit_set, "limit_set", sizeof(LimitSet), false, true, true, true},
     {OpId::capture_begin, "capture_begin", sizeof(CaptureBegin), false, false, true, false},
     {OpId::capture_end, "capture_end", sizeof(CaptureEnd), false, true, true, true},
     {OpId::graph_destroy, "graph_destroy", sizeof(GraphDestroy), false, false, true, true},

@@ -117,6 +117,11 @@ struct Resources {
     std::string name;
     uint64_t address, bytes;
   };
+  /// Of the device, for kernels (CUlimit).
+  struct Limit {
+    int64_t limit;
+    uint64_t value;
+  };
   /// What a graph consists of: the ops between capture_begin and capture_end that can be in a graph, on
   /// whatever stream, records as they came; capture_begin is the first, capture_end the last.
   struct Content {
@@ -166,6 +171,7 @@ struct Resources {
   std::vector<Module> modules;
   std::vector<Function> functions;
   std::vector<Variable> variables;
+  std::vector<Limit> limits;
   std::vector<Graph> graphs;
   std::vector<Executable> executables;
   std::vector<Capture> captures;

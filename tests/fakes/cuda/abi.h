@@ -75,6 +75,7 @@ enum Result : int {
   kInvalidContext = 201,
   kNoBinary = 209,
   kEccUncorrectable = 214,
+  kUnsupportedLimit = 215,
   kInvalidHandle = 400,
   kNotFound = 500,
   kNotReady = 600,

@@ -78,6 +78,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 };
 using StreamPointer = std::shared_ptr<Stream>;
 
+inline constexpr int kStackLimit = 0, kHeapLimit = 2;  // CUlimit
+
 class Context : public std::enable_shared_from_this<Context> {
  public:
   explicit Context(int ordinal);
@@ -109,6 +111,9 @@ class Context : public std::enable_shared_from_this<Context> {
   int sticky = 0;
   bool ended = false;
   int running = 0;  // bodies of work under way, host functions excepted
+  /// By CUlimit, with the driver's defaults; the third one is not supported any more.
+  std::map<int, size_t> limits = {{0, 1024}, {1, 1 << 20}, {2, 8 << 20}, {4, 2048}, {5, 64}, {6, 0}};
+  bool heap_used = false;  // by a kernel: its size is fixed
   const Pace* const pace = Pace::asked_for();
   Engines engines;
 

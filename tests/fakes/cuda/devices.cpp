@@ -343,6 +343,29 @@ int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   });
 }
 
+/// The size of the heap is fixed once a kernel has used it; the stack is rounded up.
+int cuCtxSetLimit(int limit, size_t value) {
+  return call("cuCtxSetLimit", Needs::context,
+              {Field::count("limit", static_cast<uint64_t>(limit)), Field::count("value", value)},
+              [&](Call& call) {
+                const auto lock = locked();
+                auto& limits = call.context().limits;
+                if (!limits.contains(limit)) throw Failure{kUnsupportedLimit};
+                if (limit == kHeapLimit && call.context().heap_used) throw Failure{kInvalidValue};
+                limits[limit] = limit == kStackLimit ? (value + 15) / 16 * 16 : value;
+              });
+}
+
+int cuCtxGetLimit(size_t* value, int limit) {
+  return call("cuCtxGetLimit", Needs::context, {Field::count("limit", static_cast<uint64_t>(limit))},
+              [&](Call& call) {
+                const auto lock = locked();
+                const auto found = call.context().limits.find(limit);
+                if (found == call.context().limits.end()) throw Failure{kUnsupportedLimit};
+                *needed(value) = found->second;
+              });
+}
+
 int cuCtxSynchronize() {
   return call("cuCtxSynchronize", Needs::unsafe, {}, [&](Call& call) {
     auto lock = locked();

@@ -150,6 +150,17 @@ void jitc_poison(const Launch& launch) {
   }
 }
 
+/// deep(u64 bytes): needs so much stack; heap(u64 bytes): takes so much of the device's heap
+void deep(const Launch& launch) {
+  const auto lock = locked();
+  if (launch.parameter<uint64_t>(0) > launch.context.limits[kStackLimit]) throw Failure{kLaunchFailed};
+}
+void heap(const Launch& launch) {
+  const auto lock = locked();
+  launch.context.heap_used = true;
+  if (launch.parameter<uint64_t>(0) > launch.context.limits[kHeapLimit]) throw Failure{kIllegalAddress};
+}
+
 void empty(const Launch&) {}
 /// endless(): until the context or the process ends
 void endless(const Launch& launch) { hang_until_over(launch.context); }
@@ -176,6 +187,8 @@ const Kernel* find_kernel(const std::string& name) {
       {"busy", {{0, 8}}, busy, stated_time<Cost::kCompute>},
       {"link_busy", {{0, 8}}, busy, stated_time<Cost::kLink>},
       {"wait_flag", {{0, 8}, {8, 8}}, wait_flag, real_time},
+      {"deep", {{0, 8}}, deep},
+      {"heap", {{0, 8}}, heap},
       {"empty", {}, empty},
       {"endless", {}, endless, real_time},
       {"illegal", {}, illegal},

@@ -12,8 +12,8 @@ from toolkit.fakes import fake_library
 from jitc.proxy.common.executor import Executor
 
 GRAPH, EXECUTABLE = 41, 51
-IMAGE = b"JITCFAKE 1\nkernel add_i64\nkernel bump_global\nkernel wait_flag\nglobal counter 8\n"
-STREAM, SIDE, MODULE, ADD, BUMP, WAIT = 11, 12, 21, 31, 32, 33
+IMAGE = b"JITCFAKE 1\nkernel add_i64\nkernel bump_global\nkernel wait_flag\nkernel deep\nglobal counter 8\n"
+STREAM, SIDE, MODULE, ADD, BUMP, WAIT, DEEP = 11, 12, 21, 31, 32, 33, 34
 
 
 class Node:

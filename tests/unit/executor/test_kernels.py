@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kernel_rig import (
     ADD,
     BUMP,
+    DEEP,
     IMAGE,
     MODULE,
     SIDE,
@@ -26,6 +27,7 @@ from kernel_rig import (
 )
 
 UNKNOWN = 500
+STACK_LIMIT = 0
 
 
 def test_a_module_is_sent_loaded_and_run(node: Node) -> None:
@@ -101,8 +103,29 @@ def test_a_module_that_was_unloaded_since_the_boundary_comes_back(node: Node) ->
     assert client.call("module_load", MODULE, hash_of(IMAGE), len(IMAGE)).status == 0
 
 
+@pytest.mark.parametrize("rebuilt", [False, True])
+def test_limits_for_kernels_are_there_again(node: Node, rebuilt: bool) -> None:
+    """A kernel that needs a larger stack runs in the worker that takes over, and in the same one after a roll-back."""
+    client = node.client
+    begin(client)
+    assert function(client, DEEP, "deep").status == 0
+    found = client.call("limit_set", STACK_LIMIT, 0, 8000)
+    assert (found.status, int.from_bytes(found.payload, "little")) == (0, 8000)
+    boundary(client)
+    client.call("limit_set", STACK_LIMIT, 0, 16000)
+    if rebuilt:
+        node.rebuild(1)
+    else:
+        node.go_back(1)
+    launch(client, DEEP, 16000)
+    assert number(client) == 0
+    assert not node.control.faults
+
+
 SMALL = st.sampled_from([0, 1, 2, 11, 12, 13, 21, 22, 31, 32, 33, 41, 42, 51, 52, 61, 62])
 PLACE = st.sampled_from([0, BASE, BASE + 8, BASE + 2 * MIB, 1 << 47, (1 << 64) - 8])
+#: A kernel that writes elsewhere costs the process its context, which all tests of this process share.
+INSIDE = st.sampled_from([BASE, BASE + 8, BASE + 2 * MIB - 16])
 #: Operands by op: handles that may exist, or not, and places in or outside of the memory.
 OPERANDS: dict[str, tuple[st.SearchStrategy[Any], ...]] = {
     "stream_create": (SMALL, st.integers(0, 2), st.integers(-3, 3)),
@@ -123,6 +146,7 @@ OPERANDS: dict[str, tuple[st.SearchStrategy[Any], ...]] = {
     "module_unload": (SMALL,),
     "function_set": (SMALL, st.integers(-1, 16), st.integers(-1, 70_000)),
     "function_query": (SMALL, SMALL, st.integers(0, 4), SMALL, SMALL, SMALL),
+    "limit_set": (st.integers(-1, 8), st.just(0), st.sampled_from([0, 1001, 4096, 1 << 40])),
     "capture_begin": (st.integers(0, 3), st.just(0)),
     "capture_end": (SMALL,),
     "graph_destroy": (SMALL,),
@@ -139,7 +163,7 @@ def steps(draw: Any) -> list[tuple[str, tuple[Any, ...], bytes, int]]:
         name = draw(st.sampled_from([*OPERANDS, "kernel_launch", "kernel_launch", "capture_begin", "capture_end"]))
         stream = draw(st.sampled_from([0, STREAM, STREAM, STREAM, SIDE, 13]))
         if name == "kernel_launch":
-            payload = struct.pack("<QQQ", draw(PLACE), 1, draw(st.integers(0, 2)))
+            payload = struct.pack("<QQQ", draw(INSIDE), 1, draw(st.integers(0, 2)))
             shape = tuple(draw(st.sampled_from([1, 1, 1, 0, 2000])) for _ in range(6))
             made.append((name, (draw(SMALL), *shape, 0, 0, 24), payload, stream))
         else:

@@ -36,7 +36,7 @@ LISTS: dict[tuple[str, object], str] = {
     ("window", "answer"): (
         "copy_d2h copy_d2h_pinned operator_query memory_info event_elapsed module_load function_get function_set"
         " function_query tensor_map variable_get capture_end graph_instantiate lt_heuristic library_ask dnn_ask"
-        " dnn_try dnn_execute_try"
+        " dnn_try dnn_execute_try limit_set"
     ),
     ("skipped", "asks_images"): "image_query",
     ("skipped", "succeeds"): (
@@ -44,7 +44,7 @@ LISTS: dict[tuple[str, object], str] = {
     ),
     ("making", "synchronous"): (
         "allocate host_register host_unregister memory_hold module_load function_get function_set variable_get"
-        " graph_instantiate"
+        " limit_set graph_instantiate"
     ),
     ("making", "synchronous_and_again"): "capture_end",
     ("making", "with_others"): "communicator_create communicator_split",

@@ -52,7 +52,7 @@ static_assert(sizeof(RecordHeader) == 32);
 
 class Journal {
  public:
-  static constexpr uint32_t kFormat = 12;
+  static constexpr uint32_t kFormat = 13;
   /// Numbers of older boundaries that stay.
   using Reserves = std::array<uint64_t, 2>;
   static constexpr uint64_t kChunkBytes = (4u << 20) + (64u << 10);  // a record of any size fits

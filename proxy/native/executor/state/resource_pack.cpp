@@ -186,6 +186,7 @@ void pack(Packer& packer, const Resources& resources) {
   packer.put_all(resources.host_ranges);
   packer.put_all(resources.held);
   packer.put_all(resources.dnn_plans);
+  packer.put_all(resources.limits);
   packer.put_all(resources.tally.memberships);
   packer.put_all(resources.tally.exchanges);
 }
@@ -204,6 +205,7 @@ Resources unpack_resources(Unpacker& unpacker, ImageStore& images) {
   resources.host_ranges = unpacker.get_all<Resources::HostRange>();
   resources.held = unpacker.get_all<Resources::Held>();
   resources.dnn_plans = unpacker.get_all<Resources::DnnPlan>();
+  resources.limits = unpacker.get_all<Resources::Limit>();
   resources.tally.memberships = unpacker.get_all<Membership>();
   resources.tally.exchanges = unpacker.get_all<Exchange>();
   return resources;

@@ -84,6 +84,8 @@ void ResourceTable::on(const ops::VariableGet& op, Result result) {
   variables_[{found.module, found.name}] = found;
 }
 
+void ResourceTable::on(const ops::LimitSet& op) { limits_[op.limit] = {op.limit, op.value}; }
+
 void ResourceTable::on(const ops::BlasCreate& op) { blas_[op.handle] = {op.handle, 0, 0, 0, 0, 0}; }
 void ResourceTable::on(const ops::BlasDestroy& op) { blas_.erase(op.handle); }
 void ResourceTable::on(const ops::BlasSet& op) {
@@ -118,6 +120,7 @@ void ResourceTable::reset(const Resources& resources) {
   for (const auto& one : resources.modules) modules_[one.handle] = one;
   for (const auto& one : resources.functions) functions_[one.handle] = one;
   for (const auto& one : resources.variables) variables_[{one.module, one.name}] = one;
+  for (const auto& one : resources.limits) limits_[one.limit] = one;
   for (const auto& one : resources.graphs) graphs_[one.handle] = one;
   for (const auto& one : resources.executables) executables_[one.handle] = one;
   for (const auto& one : resources.blas) blas_[one.handle] = one;
@@ -138,6 +141,7 @@ Resources ResourceTable::list(const Backend& backend) const {
   resources.modules = values(modules_);
   resources.functions = values(functions_);
   resources.variables = values(variables_);
+  resources.limits = values(limits_);
   resources.graphs = values(graphs_);
   resources.executables = values(executables_);
   resources.blas = values(blas_);

@@ -74,6 +74,7 @@ class ResourceTable {
   void on(const ops::FunctionGet& op);
   void on(const ops::FunctionSet& op);
   void on(const ops::VariableGet& op, Result result);
+  void on(const ops::LimitSet& op);
   void on(const ops::GraphDestroy& op);
   void on(const ops::GraphInstantiate& op);
   void on(const ops::ExecutableDestroy& op);
@@ -96,6 +97,7 @@ class ResourceTable {
   std::map<uint64_t, Resources::Module> modules_;
   std::map<uint64_t, Resources::Function> functions_;
   std::map<std::pair<uint64_t, std::string>, Resources::Variable> variables_;  // by module and name
+  std::map<int64_t, Resources::Limit> limits_;
   std::map<uint64_t, Resources::Graph> graphs_;
   std::map<uint64_t, Resources::Executable> executables_;
   std::map<uint64_t, Resources::Blas> blas_;

@@ -15,6 +15,8 @@ using Hash = std::array<uint8_t, 16>;
 
 constexpr uint32_t kInvalidImage = 200, kNotFound = 500, kInvalidClusterSize = 912;
 constexpr uint32_t kMostCluster = 8;
+constexpr uint32_t kUnsupportedLimit = 215;
+constexpr int32_t kNoLimit = 3;
 
 struct Variable {
   uint64_t address, bytes;
@@ -102,6 +104,12 @@ bool FakeKernels::answer(const Record& record, Memory& memory, Result& out) {
       const auto& op = as<ops::TensorMap>(record);
       if (op.address % 16) out.status = 1;
       put(out, op.sizes);  // as good as any 128 bytes
+      return true;
+    }
+    case ops::OpId::limit_set: {
+      const auto& op = as<ops::LimitSet>(record);
+      if (op.limit == kNoLimit) out.status = kUnsupportedLimit;
+      put(out, (op.value + 15) / 16 * 16);
       return true;
     }
     case ops::OpId::capture_end:

@@ -8,7 +8,7 @@ import pytest
 from interpose_fake import Cuda
 
 INVALID_VALUE, UNSUPPORTED_LIMIT = 1, 215
-HEAP, L2_FETCH = 2, 5
+STACK, HEAP, DEPTH, L2_FETCH = 0, 2, 3, 5
 SYNC_POLICY = 3
 
 
@@ -18,17 +18,20 @@ def limit(cuda: Cuda, number: int) -> int:
     return value.value
 
 
-def test_limits_are_those_that_the_device_keeps(gpu: Cuda, capfd: pytest.CaptureFixture[str]) -> None:
+def test_limits_are_those_that_the_device_keeps(gpu: Cuda) -> None:
+    """A program that sets none is told CUDA's documented defaults."""
     assert [limit(gpu, number) for number in range(7)] == [1024, 1 << 20, 8 << 20, 2, 2048, 64, 0]
-    gpu.ok("cudaDeviceSetLimit", HEAP, c_size_t(8 << 20))
-    assert "cudaDeviceSetLimit" not in capfd.readouterr().err
-    gpu.ok("cudaDeviceSetLimit", HEAP, c_size_t(1 << 30))
-    assert "cudaDeviceSetLimit(2, 1073741824) has no effect: the malloc heap stays 8388608" in capfd.readouterr().err
+    gpu.take()
+    gpu.ok("cudaDeviceSetLimit", STACK, c_size_t(4001))
+    (told,) = gpu.take()
+    assert (told.name, told.fields["limit"], told.fields["value"]) == ("limit_set", STACK, 4001)
+    assert limit(gpu, STACK) == 4016  # as the device rounds it
     gpu.ok("cuCtxSetLimit", L2_FETCH, c_size_t(128))
-    assert "L2 fetch granularity stays 64" in capfd.readouterr().err
-    assert limit(gpu, HEAP) == 8 << 20
+    assert (limit(gpu, L2_FETCH), limit(gpu, HEAP)) == (128, 8 << 20)
     assert gpu.cudaDeviceGetLimit(byref(c_size_t()), 7) == UNSUPPORTED_LIMIT
     assert gpu.cudaDeviceSetLimit(-1, c_size_t(1)) == UNSUPPORTED_LIMIT
+    assert gpu.cudaDeviceSetLimit(DEPTH, c_size_t(4)) == UNSUPPORTED_LIMIT
+    assert limit(gpu, DEPTH) == 2
 
 
 def test_flags_of_a_device_are_kept(gpu: Cuda, capfd: pytest.CaptureFixture[str]) -> None:
@@ -86,8 +89,9 @@ def test_a_log_without_room_is_not_written_to(gpu: Cuda) -> None:
 
 def test_the_thousandth_message_is_not_the_last_one(gpu: Cuda, capfd: pytest.CaptureFixture[str]) -> None:
     """A program that runs for weeks is told of many things, and at its end why it ends."""
-    for value in range(1, 1101):
-        gpu.ok("cudaDeviceSetLimit", HEAP, c_size_t(value))
-        gpu.ok("cudaDeviceSetLimit", HEAP, c_size_t(value))
+    text, handle, values = create_string_buffer(b".version 8.0\n"), c_uint64(), (c_void_p * 1)(32)
+    for option in range(100, 1200):
+        for _ in range(2):
+            gpu.cuModuleLoadDataEx(byref(handle), text, 1, (c_int32 * 1)(option), values)
     said = [line for line in capfd.readouterr().err.splitlines() if "has no effect" in line]
     assert len(said) == 1100, "each of them, once"

@@ -1,5 +1,5 @@
-// Modules and their kernels, as both devices have them: loaded, unloaded, found.
-// Called by: Device::enqueue through its registry, with its mutex held.
+// Modules and their kernels, as both devices have them: loaded, unloaded, found; limits of the device for
+// kernels. Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include <string>
 
@@ -17,7 +17,8 @@ std::string name_after(const Op& op) {
   return {reinterpret_cast<const char*>(payload.data()), op.bytes};
 }
 
-/// Issuer, Modules: of the device; Modules::add_function gives what the answer holds.
+/// Issuer, Modules: of the device; Modules::add_function gives what the answer holds, Modules::set_limit what
+/// is then in force.
 template <class Issuer, class Modules>
 class ModuleHandlers {
  public:
@@ -38,12 +39,18 @@ class ModuleHandlers {
     issuer_.completed_synchronously(op.header);
     issuer_.answer(op.header, info);
   }
+  void set_limit(const ops::LimitSet& op) {
+    const uint64_t in_force = modules_.set_limit(op.limit, op.value);
+    issuer_.completed_synchronously(op.header);
+    issuer_.answer(op.header, packed(in_force));
+  }
 
   const Issuer& issuer_;
   Modules& modules_;
 
  public:
-  using Handled = HandlerList<&ModuleHandlers::load, &ModuleHandlers::unload, &ModuleHandlers::get_function>;
+  using Handled = HandlerList<&ModuleHandlers::load, &ModuleHandlers::unload, &ModuleHandlers::get_function,
+                              &ModuleHandlers::set_limit>;
 };
 
 }  // namespace jitc::device

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "device/cuda/driver/context_limits.h"
 #include "device/cuda/driver/driver.h"
 
 namespace jitc::cuda {
@@ -25,6 +26,7 @@ class Context {
   int attribute(int32_t attribute) const;    // 0 when the driver does not know it
   int capability() const;                    // 90 is compute capability 9.0
   abi::CUresult bind() const;
+  ContextLimits& limits() { return limits_; }
 
  private:
   explicit Context(std::shared_ptr<const Driver> driver, int ordinal);
@@ -36,6 +38,7 @@ class Context {
   abi::CUdevice device_ = 0;
   abi::CUcontext context_ = nullptr;
   uint64_t total_ = 0;
+  ContextLimits limits_{*driver_};
 };
 
 }  // namespace jitc::cuda

@@ -21,6 +21,8 @@
   X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext*, CUdevice))                      \
   X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                             \
   X(cuCtxSetCurrent, "cuCtxSetCurrent", (CUcontext))                                                   \
+  X(cuCtxSetLimit, "cuCtxSetLimit", (int32_t, size_t))                                                 \
+  X(cuCtxGetLimit, "cuCtxGetLimit", (size_t*, int32_t))                                                \
   X(cuMemGetInfo, "cuMemGetInfo_v2", (size_t*, size_t*))                                               \
   X(cuMemGetAllocationGranularity, "cuMemGetAllocationGranularity",                                    \
     (size_t*, const CUmemAllocationProp*, int32_t))                                                    \

@@ -71,7 +71,7 @@ void Module::reset_attributes() {
 // -- all of them ---------------------------------------------------------------------------------------
 
 Modules::Modules(std::shared_ptr<Context> context, ImageSource& images, Memory& memory)
-    : context_(std::move(context)), images_(images), memory_(memory) {}
+    : context_(std::move(context)), limits_(context_->limits()), images_(images), memory_(memory) {}
 
 std::shared_ptr<Module> Modules::read(const ImageHash& hash, uint64_t bytes) const {
   std::string error;
@@ -222,6 +222,20 @@ std::pair<uint64_t, uint64_t> Modules::variable(uint64_t module, const std::stri
   return found;
 }
 
+uint64_t Modules::set_limit(int32_t limit, uint64_t value) {
+  size_t in_force = 0;
+  check(driver(), "cuCtxSetLimit", limits_.set(limit, value, &in_force));
+  return in_force;
+}
+
+/// Before there are modules: the driver takes a size of the heap only while no kernel has used it.
+void Modules::restore_limits(const Resources& wanted) {
+  std::set<int32_t> numbers;
+  for (const auto& one : wanted.limits) numbers.insert(static_cast<int32_t>(one.limit));
+  limits_.clear(numbers);
+  for (const auto& one : wanted.limits) set_limit(static_cast<int32_t>(one.limit), one.value);
+}
+
 void Modules::restore_variable(const Resources::Variable& wanted) {
   const auto [address, bytes] = variable(wanted.module, wanted.name);
   if (address == wanted.address && bytes == wanted.bytes) return;
@@ -250,6 +264,7 @@ void Modules::restore(const Resources& wanted) {
   variables_.clear();
   for (auto& [handle, one] : modules_) unloaded_.push_back(std::move(one));
   modules_.clear();
+  restore_limits(wanted);
   for (const auto& one : wanted.modules)
     modules_.emplace(one.handle, Loaded{one.handle, one.hash, take(one)});
   unloaded_.clear();

@@ -58,6 +58,8 @@ class Modules {
   void set_attribute(uint64_t function, int32_t attribute, int32_t value);
   uint64_t query(const ops::FunctionQuery& query) const;
   std::pair<uint64_t, uint64_t> variable(uint64_t module, const std::string& name);
+  /// What is then in force.
+  uint64_t set_limit(int32_t limit, uint64_t value);
 
   /// Exactly these. At rest only.
   void restore(const Resources& wanted);
@@ -74,6 +76,7 @@ class Modules {
   std::shared_ptr<Module> read(const ImageHash& hash, uint64_t bytes) const;
   Module& find(uint64_t handle) const;
   std::shared_ptr<Module> take(const Resources::Module& wanted);
+  void restore_limits(const Resources& wanted);
   void restore_variable(const Resources::Variable& wanted);
   std::vector<ops::FunctionParameter> parameters(abi::CUfunction function) const;
   int32_t attribute(abi::CUfunction function, int32_t attribute) const;
@@ -81,6 +84,7 @@ class Modules {
   uint64_t query_clusters(const ops::FunctionQuery& query, abi::CUfunction function) const;
 
   const std::shared_ptr<Context> context_;
+  ContextLimits::Owner limits_;
   ImageSource& images_;
   Memory& memory_;
   std::map<uint64_t, Loaded> modules_;

@@ -21,10 +21,11 @@ ImageHash named(const std::string& name) {
 }
 
 ImageHash all_kernels() {
-  return images().add("all",
-                      "JITCFAKE 1\nkernel add_i64\nkernel fill_f32\nkernel axpy_f32\nkernel struct_args\n"
-                      "kernel shape_of\nkernel bump_global\nkernel wait_flag\nkernel illegal\n"
-                      "kernel second add_i64\nglobal counter 8\nglobal table 64\n");
+  return images().add(
+      "all",
+      "JITCFAKE 1\nkernel add_i64\nkernel fill_f32\nkernel axpy_f32\nkernel struct_args\n"
+      "kernel shape_of\nkernel bump_global\nkernel wait_flag\nkernel illegal\nkernel deep\nkernel heap\n"
+      "kernel second add_i64\nglobal counter 8\nglobal table 64\n");
 }
 
 void fence_while_a_module_is_loaded(Session& session) {

@@ -57,6 +57,9 @@ void fill(Bench& bench) {
   set_attribute(bench, 30, 8, 98304);
   set_attribute(bench, 30, 9, -1);
   bench.variable(21, "table", 0x7000, 64);
+  bench.give(with<ops::LimitSet>(0, 0u, uint64_t{2048}));
+  bench.give(with<ops::LimitSet>(0, 0u, uint64_t{4096}));
+  bench.give(with<ops::LimitSet>(3, 0u, uint64_t{2}), 0, {}, 215);  // refused
   bench.give(with<ops::BlasCreate>(uint64_t{40}));
   set_mode(bench, 40, ops::BlasField::pointer_mode, 1);
   bench.give(with<ops::BlasSet>(uint64_t{40}, uint32_t{3}, 0, uint64_t{0x1000}, uint64_t{512}));
