@@ -49,6 +49,20 @@ def test_a_program_is_possible_as_it_is_drawn() -> None:
         assert all(0 < fault.iteration < one.iterations and fault.rank < one.ranks for fault in one.faults)
 
 
+def test_one_rank_at_most_gives_memory_back_where_threads_have_collectives() -> None:
+    """Two that wait for all of their GPU's work would wait for each other, on a GPU too."""
+    both = 0
+    for one in map(draw.program, range(3000)):
+        waits = any(
+            part.kind in ("talk", "ahead") or (part.kind, part.choices.get("together")) == ("threads", "averaged")
+            for part in one.parts
+        )
+        giving = [part.ranks for part in one.parts if "off" in (part.choices.get("turned"), part.choices.get("memory"))]
+        assert not waits or len({rank for ranks in giving for rank in ranks}) < 2, one.text()
+        both += waits and bool(giving)
+    assert both > 3
+
+
 def test_json_gives_back_what_was_written() -> None:
     assert [read(one.text()) for one in MANY] == MANY
 

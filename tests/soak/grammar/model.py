@@ -86,7 +86,34 @@ def fitting(program: Program) -> Program | None:
         if len(ranks) >= KINDS[one.kind].least:
             parts.append(replace(one, ranks=ranks, choices=_fitting(one, len(ranks))))
     faults = tuple(one for one in program.faults if one.rank < program.ranks and one.iteration < program.iterations)
-    return replace(program, parts=tuple(parts), faults=faults) if parts else None
+    return replace(program, parts=_without_circles(parts), faults=faults) if parts else None
+
+
+def _without_circles(parts: list[Part]) -> tuple[Part, ...]:
+    """Memory given back to CUDA waits for all work of its GPU, also for other threads' collectives and messages that
+    are sent later. Two ranks that give back would each wait for what the other does then, as on a GPU: one may."""
+    giving = [one.ranks[0] for one in parts if _gives_back(one)]
+    if not giving or not any(map(_others_wait, parts)):
+        return tuple(parts)
+    return tuple(_of_one_rank(one, giving[0]) if _gives_back(one) else one for one in parts)
+
+
+def _of_one_rank(part: Part, rank: int) -> Part:
+    if part.kind == "allocator" and rank in part.ranks:
+        return replace(part, ranks=(rank,))
+    return part if part.ranks == (rank,) else replace(part, choices={**part.choices, **_KEPT[part.kind]})
+
+
+#: What gives no memory back to CUDA.
+_KEPT: dict[str, dict[str, str | int]] = {"allocator": {"turned": "expandable"}, "buffer": {"memory": "caching"}}
+
+
+def _gives_back(part: Part) -> bool:
+    return "off" in (part.choices.get("turned"), part.choices.get("memory"))
+
+
+def _others_wait(part: Part) -> bool:
+    return part.kind in ("talk", "ahead") or (part.kind == "threads" and part.choices["together"] == "averaged")
 
 
 def _fitting(part: Part, members: int) -> dict[str, str | int]:
