@@ -5,6 +5,8 @@ Nothing here says anything about a real GPU; what the fakes are is in tests/fake
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from toolkit.workplace import Workplace
 
 from jitc.v1 import control_pb2
 
-STEPS = ROOT / "tests" / "end_to_end" / "cuda_steps.py"
+STEPS, FILLING = (ROOT / "tests" / "end_to_end" / name for name in ("cuda_steps.py", "filling_steps.py"))
 CUDA = ("--device", "cuda", *fake_compiler())
 ADDR_NO_RANDOMIZE = 0x0040000
 Start = Callable[..., Lockstep]
@@ -40,7 +42,7 @@ def test_gpus_and_workers(workplace: Workplace, environment: dict[str, str], tmp
     gpus = describe(service)
     assert [gpu.index for gpu in gpus] == [0, 1, 2, 3]
     assert len({gpu.uuid for gpu in gpus}) == 4
-    assert {(gpu.device, gpu.memory_total) for gpu in gpus} == {("cuda", 512 << 20)}
+    assert {(gpu.device, gpu.memory_total) for gpu in gpus} == {("cuda", 496 << 20)}
     assert gpus[0].attributes[75] == gpus[0].capability_major > 0
     assert gpus[0].attributes[16] == gpus[0].multiprocessors > 0
     assert all(gpu.cudnn for gpu in gpus)
@@ -71,6 +73,24 @@ def test_a_worker_dies(workplace: Workplace, environment: dict[str, str], start:
     report = service.survived(2)
     assert [(one["cause"], one["gpu"], one["outcome"]) for one in report] == [("worker-death", 1, "recovered")] * 2
     assert report[-1]["bytes_restored"] >= 2 << 20
+
+
+def test_workers_on_one_gpu_have_all_of_their_shares(
+    workplace: Workplace, environment: dict[str, str], start: Start, tmp_path: Path
+) -> None:
+    """Their contexts take memory too, which is in nobody's share; a worker that takes over finds the room as well."""
+    memory = {"JITC_FAKE_CONTEXT_MEMORY": str(64 << 20), "JITC_FAKE_MEMORY_USE": str(tmp_path / "use")}
+    service = workplace.service(1, (*CUDA, "--workers-per-gpu", "2", "--spares", "0"), **environment, **memory)
+    programs = [start(service, FILLING, gpu) for gpu in range(2)]
+    for program in programs:
+        taken, total, _ = program.step().split()
+        assert int(taken) == int(total) == 432 << 20
+    calm, struck = (program.step() for program in programs)
+    assert calm == struck
+    os.kill(service.status()["gpus"][1]["worker_pid"], signal.SIGKILL)
+    assert programs[0].step() == programs[1].step()
+    assert [program.finish() for program in programs] == [(0, "")] * 2
+    service.survived(1)
 
 
 def test_memory_is_mapped_by_hand(workplace: Workplace, environment: dict[str, str], start: Start) -> None:

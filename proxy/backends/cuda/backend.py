@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ...common.config import Config
 
 _MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # CUdevice_attribute
+#: Of a worker's share, what is left for communicators of NCCL and kernels that libraries load: this part of it, but not
+#: more than so many bytes.
+LIBRARIES_PART, LIBRARIES_BYTES = 32, 512 << 20
+_ALIGNMENT = 2 << 20
 #: What is missing without a library, and the wheels that provide it.
 _WITHOUT = {
     "nccl": "refused: collectives (pip install nvidia-nccl-cu13 or nvidia-nccl-cu12, or --nccl PATH)",
@@ -48,6 +52,7 @@ class CudaBackend:
             {
                 "libraries": paths, "own_lt": "cublaslt" in named,
                 "address_bases": config.address_bases, "address_bytes": config.address_bytes,
+                "measure": config.workers_per_gpu > 1,
             }
         )  # fmt: skip
         self._seen = _chosen(answer, len(self._physical), config.gpus)
@@ -90,7 +95,11 @@ class CudaBackend:
         return nvml.NvmlWatch({name: number for name, number in names.items() if name in self._physical}, report)
 
     def _memory(self, gpu: Mapping[str, Any]) -> int:
+        """Workers that share a GPU have contexts, NCCL and cuBLAS there too: that is nobody's share."""
         share = int(gpu["memory"]) // self._share
+        if self._share > 1:
+            share = max(share - int(gpu["taken"]) - min(share // LIBRARIES_PART, LIBRARIES_BYTES), share // 2)
+            share = share // _ALIGNMENT * _ALIGNMENT
         return min(share, self._limit) if self._limit else share
 
     def _visible_name(self, physical: int) -> str:

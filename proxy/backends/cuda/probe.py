@@ -81,6 +81,22 @@ class _Driver:
             "attributes": self._attributes(device),
         }  # fmt: skip
 
+    def taken_by_a_context(self, ordinal: int, cublas: str) -> int:
+        """Bytes of the GPU's memory that are gone once a process has a context and a cuBLAS handle there, with what
+        others use. Raises _Failed."""
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self._call("cuDeviceGet", ctypes.byref(device), ordinal)
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        try:
+            self._call("cuCtxSetCurrent", context)
+            if cublas:
+                _open(cublas).cublasCreate_v2(ctypes.byref(ctypes.c_void_p()))
+            self._call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        finally:
+            self.library.cuDevicePrimaryCtxRelease_v2(device)  # and all that is in it
+        return total.value - free.value
+
     def _attributes(self, device: ctypes.c_int) -> dict[str, int]:
         found, value = {}, ctypes.c_int()
         for number in range(1, LAST_ATTRIBUTE + 1):
@@ -209,6 +225,9 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     )
     path, gpus = _file(paths["driver"][0], driver.library.cuInit), driver.gpus()
     sizes = [request["address_bytes"], 2 * max((gpu["memory"] for gpu in gpus), default=0)]
+    if request.get("measure"):
+        for ordinal, gpu in enumerate(gpus):
+            gpu["taken"] = driver.taken_by_a_context(ordinal, found["cublas"]["path"])
     return {
         "driver": {"path": path, "version": driver.version}, "gpus": gpus, "libraries": found,
         "addresses": driver.address_base(request["address_bases"], [size // _ALIGNMENT * _ALIGNMENT for size in sizes]),

@@ -18,6 +18,12 @@ inline size_t device_memory() {
   return text && *text ? std::strtoull(text, nullptr, 10) : size_t{1} << 30;
 }
 
+/// What a context takes of it.
+inline size_t context_memory() {
+  const char* text = std::getenv("JITC_FAKE_CONTEXT_MEMORY");
+  return text && *text ? std::strtoull(text, nullptr, 10) : 0;
+}
+
 /// What memory can have beside its content: what the device's attribute says, and whether it can be made.
 enum class Kind { none, works, refused };
 inline Kind kind_in(const char* name, Kind otherwise) {

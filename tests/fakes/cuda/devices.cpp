@@ -159,6 +159,7 @@ void end_primary(std::unique_lock<std::mutex>& lock, CUdevice device) {
   forget_modules(context);
   lock.unlock();
   Memory::instance().free_all(device);
+  Memory::instance().credit(device, context_memory());
   lock.lock();
 }
 }  // namespace
@@ -266,6 +267,7 @@ int cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
                 Driver& driver = Driver::instance();
                 auto& own = primary(device);
                 if (!own.context) {
+                  Memory::instance().charge(device, context_memory());
                   own.context = std::make_shared<Context>(device);
                   driver.contexts[driver.new_handle()] = own.context;
                 }

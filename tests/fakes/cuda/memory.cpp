@@ -8,6 +8,8 @@
 #include <cstdlib>
 
 #include "../common/devices.h"
+#include "context.h"
+#include "gpu_use.h"
 
 namespace jitc::fakes {
 namespace {
@@ -43,6 +45,8 @@ bool heeded(CUdeviceptr wanted) {
   return wanted >= from && *rest == '-' && wanted < std::strtoull(rest + 1, nullptr, 16);
 }
 
+int physical_gpu(int device) { return Driver::instance().devices.at(static_cast<size_t>(device)); }
+
 void refuse_unless(bool good) {
   if (!good) throw Failure{kInvalidValue};
 }
@@ -57,11 +61,12 @@ Memory::Memory() : file_(::memfd_create("jitc-fake-gpu", MFD_CLOEXEC)) {}
 
 size_t Memory::total() { return device_memory(); }
 
-size_t Memory::used(int device) {
-  const auto lock = hold();
-  const auto found = used_.find(device);
-  return found == used_.end() ? 0 : found->second;
+size_t Memory::used(int device) { return used_of_gpu(physical_gpu(device)); }
+
+void Memory::charge(int device, size_t size) {
+  if (!take_of_gpu(physical_gpu(device), size, total())) throw Failure{kOutOfMemory};
 }
+void Memory::credit(int device, size_t size) { give_to_gpu(physical_gpu(device), size); }
 
 CUdeviceptr Memory::reserve(size_t size, size_t alignment, CUdeviceptr wanted) {
   refuse_unless(size && size % kGranularity == 0 && (alignment & (alignment - 1)) == 0);
@@ -106,9 +111,8 @@ uint64_t Memory::create(size_t size, int device, bool exported) {
 
 /// One file holds all physical memory; a place in it is used once, so that new memory reads as zero.
 uint64_t Memory::create_locked(size_t size, int device, bool exported) {
-  if (size > total() - std::min(total(), used_[device])) throw Failure{kOutOfMemory};
   if (::ftruncate(file_, next_place_ + static_cast<off_t>(size)) != 0) throw Failure{kOutOfMemory};
-  used_[device] += size;
+  charge(device, size);
   physical_[next_handle_] = {size, device, next_place_, exported};
   next_place_ += static_cast<off_t>(size);
   return next_handle_++;
@@ -142,7 +146,7 @@ void Memory::drop_if_unused(std::map<uint64_t, Physical>::iterator physical) {
   const Physical& one = physical->second;
   if (one.holders || one.mappings) return;
   ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, one.place, static_cast<off_t>(one.size));
-  used_[one.device] -= one.size;
+  credit(one.device, one.size);
   physical_.erase(physical);
 }
 

@@ -49,7 +49,11 @@ class Memory {
   void unregister_host(void* address);
   bool pinned(const void* address, size_t size);
 
+  /// By all that use the device's GPU (gpu_use.h).
   size_t used(int device);
+  /// What is taken beside blocks: contexts. Throws kOutOfMemory.
+  void charge(int device, size_t size);
+  void credit(int device, size_t size);
   static size_t total();
   bool on_device(CUdeviceptr address, size_t size);
   /// The device that the memory belongs to, or -1 where it is not mapped device memory.
@@ -97,7 +101,6 @@ class Memory {
   int file_ = -1;
   off_t next_place_ = 0;
   uint64_t next_handle_ = 0x7a0000001;
-  std::map<int, size_t> used_;
   Reservations reservations_;
   std::map<uint64_t, Physical> physical_;
   struct Pinned {

@@ -108,7 +108,13 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Answer:
         said: dict[str, Any] = {
             "driver": {"path": "/d/libcuda.so.1", "version": 13000},
             "gpus": [
-                {"name": "NVIDIA Test", "memory": 80 << 30, "uuid": one, "attributes": {"16": 132, "75": 9, "76": 0}}
+                {
+                    "name": "NVIDIA Test",
+                    "memory": 80 << 30,
+                    "uuid": one,
+                    "attributes": {"16": 132, "75": 9, "76": 0},
+                    "taken": 1 << 30,
+                }
                 for one in uuids
             ],
             "libraries": {
@@ -175,7 +181,7 @@ def test_several_workers_on_a_gpu(tmp_path: Path, answer: Answer, monkeypatch: p
     backend = open_backend(config(tmp_path, device="cuda", gpus=0, workers_per_gpu=2))
     assert [gpu.physical for gpu in backend.gpus] == [0, 1, 0, 1]
     assert len({gpu.uuid for gpu in backend.gpus}) == 4
-    assert {gpu.memory_total for gpu in backend.gpus} == {40 << 30}
+    assert {gpu.memory_total for gpu in backend.gpus} == {(40 << 30) - (1 << 30) - (512 << 20)}
     told = environments(backend)
     assert [one["NCCL_HOSTID"] for one in told] == ["here-0", "here-0", "here-1", "here-1"]
     assert told[0]["CUDA_VISIBLE_DEVICES"] == told[2]["CUDA_VISIBLE_DEVICES"] != told[1]["CUDA_VISIBLE_DEVICES"]
