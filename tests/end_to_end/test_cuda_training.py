@@ -153,6 +153,15 @@ def test_a_worker_lost_in_every_phase(ranks: int, scene: Scene) -> None:
     assert set(job.finish()) == {"worker-death"}
 
 
+def test_a_worker_lost_over_a_network(scene: Scene) -> None:
+    """The other rank's NCCL sees that its peer is gone, before or after the service does."""
+    job = Run(scene, scene.serve(JITC_FAKE_NETWORK="1"), 2)
+    for phase in ("collective", "backward", "collective"):
+        job.step(phase)
+    told = [set(one.split(", ")) for one in job.finish()]
+    assert all("worker-death" in one and one <= {"worker-death", "collective-error"} for one in told), told
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_workers_lost_while_copies_are_made(ranks: int, scene: Scene) -> None:
     """The bus is so slow that blocks which may wait are still copied when the first op after a boundary comes."""
@@ -238,9 +247,11 @@ def test_errors_of_the_device(scene: Scene) -> None:
     assert all("CUDA_ERROR_ILLEGAL_ADDRESS (700)" in message for message in messages[:2]), messages
 
 
-def test_work_that_hangs(scene: Scene) -> None:
-    """A rank that leaves a communicator costs no worker; a kernel that never ends costs its own."""
-    service = scene.serve("--hang-seconds", HANG_SECONDS)
+@pytest.mark.parametrize("network", ["", "1"])
+def test_work_that_hangs(network: str, scene: Scene) -> None:
+    """A rank that comes to no collective costs no worker; a kernel that never ends costs its own. Over a network peers
+    would see it if the rank gave up its communicator."""
+    service = scene.serve("--hang-seconds", HANG_SECONDS, JITC_FAKE_NETWORK=network)
     job = Run(scene, service, 2)
     workers = [service.worker_pid(gpu) for gpu in range(2)]
     job.step("collective", "hung-collective")

@@ -9,8 +9,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
+
+#include "../common/processes.h"
 
 namespace jitc::fakes {
 namespace {
@@ -19,18 +20,6 @@ struct Record {
   uint64_t bytes;
 };
 constexpr size_t kRecords = 256;
-
-/// Ended, though nobody may have asked for its status yet.
-bool ended(int process) {
-  char path[64], text[512] = {};
-  std::snprintf(path, sizeof path, "/proc/%d/stat", process);
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return true;
-  const ssize_t got = ::read(file, text, sizeof text - 1);
-  ::close(file);
-  const char* const name_end = got > 0 ? std::strrchr(text, ')') : nullptr;
-  return !name_end || name_end[2] == 'Z' || name_end[2] == 'X';
-}
 
 /// The records of all processes, locked; of this process alone where no file is named.
 class Records {

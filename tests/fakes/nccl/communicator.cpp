@@ -1,6 +1,8 @@
 // See communicator.h.
 #include "communicator.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -99,7 +101,10 @@ void Communicator::set_error(int code, const std::string& text) {
 void Communicator::abort() {
   aborted_ = true;
   std::unique_lock lock(mutex_);
-  if (segment_) segment_->wake();
+  if (segment_) {
+    segment_->slot(rank).aborted = 1;
+    segment_->wake();
+  }
   changed_.notify_all();
   changed_.wait(lock, [this] { return !performing_ && !unfinished_; });
   lock.unlock();
@@ -195,10 +200,12 @@ int Communicator::join(const ncclUniqueId& id) {
   }
   RankSlot& own = segment->slot(rank);
   own.host = host_hash();
+  own.process = ::getpid();
   driver().bus_id(own.bus, sizeof own.bus, device);
   {
     const std::lock_guard lock(mutex_);
     segment_ = std::move(segment);
+    segment_->look = [this] { look_at_peers(); };
   }
   if (own.joined.exchange(1)) {
     set_error(kNcclInvalidUsage, "the rank joined already");

@@ -79,6 +79,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   using Step = std::function<void(std::byte* own)>;
   bool round(uint64_t signature, const Step& write, const std::function<void()>& read);
   bool wait_phase();
+  void look_at_peers();
   void collective(const Operation& operation);
   bool exchange_piece(const Operation& operation, size_t done, size_t count);
   void give(const Operation& operation, std::byte* own, size_t offset, size_t bytes);

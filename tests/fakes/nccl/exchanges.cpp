@@ -2,9 +2,11 @@
 // Sends and receives of a group make progress side by side. Runs on streams; see communicator.h.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "../common/call_log.h"
+#include "../common/processes.h"
 #include "../over_driver/driver_calls.h"
 #include "communicator.h"
 #include "reduce.h"
@@ -39,6 +41,18 @@ bool Communicator::wait_phase() {
       if (segment_->slot(each).phase < phase_) return false;
     return true;
   });
+}
+
+/// Over a network a rank sees that another one has given up the communicator, or is gone: its sockets are
+/// closed. Over NVLink and shared memory it waits.
+void Communicator::look_at_peers() {
+  const char* const network = std::getenv("JITC_FAKE_NETWORK");
+  if (!network || !*network) return;
+  for (int each = 0; each < size; ++each) {
+    const RankSlot& slot = segment_->slot(each);
+    if (slot.joined && (slot.aborted || ended(slot.process)) && each != rank)
+      return set_error(kNcclRemoteError, "rank " + std::to_string(each) + " is gone");
+  }
 }
 
 /// False: aborted, or the ranks do not make the same call.

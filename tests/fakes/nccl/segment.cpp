@@ -93,6 +93,7 @@ bool Segment::wait(const std::atomic<bool>& aborted, const std::function<bool()>
     const uint32_t before = header_->doorbell;
     if (aborted) return false;
     if (reached()) return true;
+    look();
     const timespec limit = {0, kLookAgainNanoseconds};
     ::syscall(SYS_futex, &header_->doorbell, FUTEX_WAIT, before, &limit, nullptr, 0);
   }

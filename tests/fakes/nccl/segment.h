@@ -15,7 +15,8 @@ namespace jitc::fakes {
 
 /// What a rank tells the others. `phase` counts the steps of exchanges that it has made.
 struct RankSlot {
-  std::atomic<uint32_t> joined;
+  std::atomic<uint32_t> joined, aborted;
+  int process;
   uint64_t host;
   char bus[32];
   std::atomic<uint64_t> phase;
@@ -42,6 +43,9 @@ class Segment {
   RankSlot& slot(int rank) { return slots_[rank]; }
   std::byte* exchange(int rank) { return exchange_ + static_cast<size_t>(rank) * kExchangeBytes; }
   Channel& channel(int from, int to) { return channels_[from * ranks_ + to]; }
+
+  /// Called while a rank waits, again and again.
+  std::function<void()> look = [] {};
 
   /// Tells every rank that something changed.
   void wake();
