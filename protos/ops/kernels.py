@@ -85,7 +85,7 @@ _MODULES: tuple[Op, ...] = (
         MODULE,
         8,
         "variable_get",
-        "Find a device variable of a module. Its address must be the same after a rebuild.",
+        "Find a device variable of a module, and tell its address, which must be the same after a rebuild.",
         (("module", "u64", ""), ("bytes", "u64", "length of the name")),
         payload="name",
         waits=True,
@@ -114,6 +114,17 @@ _MODULES: tuple[Op, ...] = (
         ),
         waits=True,
         result="bytes128",
+    ),
+    Op(
+        MODULE,
+        10,
+        "variable_alias",
+        "Find a device variable of a module. Ops name it by an alias, wherever it lies (jitc/variable_alias.h).",
+        (("module", "u64", ""), ("alias", "u64", "that the client chose"), ("bytes", "u64", "length of the name")),
+        payload="name",
+        waits=True,
+        result="u64 bytes",
+        resource=True,
     ),
 )
 

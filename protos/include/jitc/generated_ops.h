@@ -83,6 +83,7 @@ enum class OpId : uint16_t {
   function_query = 0x0707,
   variable_get = 0x0708,
   tensor_map = 0x0709,
+  variable_alias = 0x070a,
   capture_begin = 0x0801,
   capture_end = 0x0802,
   graph_destroy = 0x0803,
@@ -795,7 +796,7 @@ struct FunctionQuery {
 };
 static_assert(sizeof(FunctionQuery) == 56 && std::is_trivially_copyable_v<FunctionQuery>);
 
-/// Find a device variable of a module. Its address must be the same after a rebuild. Payload: name. Result: u64 address, u64 bytes.
+/// Find a device variable of a module, and tell its address, which must be the same after a rebuild. Payload: name. Result: u64 address, u64 bytes.
 struct VariableGet {
   static constexpr OpId kId = OpId::variable_get;
   OpHeader header{};
@@ -823,6 +824,16 @@ struct TensorMap {
   uint32_t unused{};
 };
 static_assert(sizeof(TensorMap) == 264 && std::is_trivially_copyable_v<TensorMap>);
+
+/// Find a device variable of a module. Ops name it by an alias, wherever it lies (jitc/variable_alias.h). Payload: name. Result: u64 bytes.
+struct VariableAlias {
+  static constexpr OpId kId = OpId::variable_alias;
+  OpHeader header{};
+  uint64_t module{};
+  uint64_t alias{};  // that the client chose
+  uint64_t bytes{};  // length of the name
+};
+static_assert(sizeof(VariableAlias) == 48 && std::is_trivially_copyable_v<VariableAlias>);
 
 /// Begin to capture the header's stream.
 struct CaptureBegin {
@@ -950,7 +961,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 72> kOps{{
+inline constexpr std::array<OpInfo, 73> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -1010,6 +1021,7 @@ inline constexpr std::array<OpInfo, 72> kOps{{
     {OpId::function_query, "function_query", sizeof(FunctionQuery), false, true, true, false},
     {OpId::variable_get, "variable_get", sizeof(VariableGet), true, true, true, true},
     {OpId::tensor_map, "tensor_map", sizeof(TensorMap), false, true, true, false},
+    {OpId::variable_alias, "variable_alias", sizeof(VariableAlias), true, true, true, true},
     {OpId::capture_begin, "capture_begin", sizeof(CaptureBegin), false, false, true, false},
     {OpId::capture_end, "capture_end", sizeof(CaptureEnd), false, true, true, true},
     {OpId::graph_destroy, "graph_destroy", sizeof(GraphDestroy), false, false, true, true},

@@ -115,7 +115,7 @@ struct Resources {
   struct Variable {
     uint64_t module;
     std::string name;
-    uint64_t address, bytes;
+    uint64_t address, bytes;  // the address that the program was told, or an alias (jitc/variable_alias.h)
   };
   /// What a graph consists of: the ops between capture_begin and capture_end that can be in a graph, on
   /// whatever stream, records as they came; capture_begin is the first, capture_end the last.

@@ -18,7 +18,7 @@ from jitc.proxy.common.paths import BOARD_VERSION
 
 #: SHA-256, the first 16 digits, of each layout that there has been.
 BOARDS = {2: "b827d787e1118371", 3: "404b2e87529ca122", 4: "31113ca4d23c308b", 5: "db58c5904ddda34c"}
-FORMATS = {1: "32cade81bc4ac511"}
+FORMATS = {1: "191e1967995b786a"}
 
 
 def without_comments(text: str) -> str:
