@@ -20,7 +20,7 @@ from .backends import open_backend
 from .backends.base import HealthWatch, NoDevice
 from .common import rpc
 from .common.config import Config
-from .common.paths import BOARD_VERSION, PROTOCOL_VERSION
+from .common.paths import BOARD_VERSION, JOURNAL_VERSION, PROTOCOL_VERSION
 from .keeper import protocol
 from .keeper.client import open_keeper
 from .keeper.log import Log
@@ -49,6 +49,7 @@ VERSIONS = {
     "protocol": PROTOCOL_VERSION,
     "ops and records": FORMAT_VERSION,
     "board": BOARD_VERSION,
+    "journal": JOURNAL_VERSION,
 }
 #: Programs that wait for a worker, and commands that wait for a fault or a verdict, at a time.
 ATTACHES, COMMANDS = 256, 64

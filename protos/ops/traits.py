@@ -143,6 +143,7 @@ TRAITS: dict[str, Traits] = {
     "function_set": _aside(window="answer", making="synchronous"),
     "function_query": _aside(window="answer"),
     "variable_get": _aside("name", "answer", making="synchronous", limit="functions", result_is_state=True),
+    "variable_alias": _aside("name", "answer", making="synchronous", limit="functions", result_is_state=True),
     "tensor_map": _aside(window="answer"),
     "limit_set": _aside(window="answer", making="synchronous"),
     "capture_begin": _aside(capturable=True),

@@ -12,6 +12,8 @@ from pathlib import Path
 PROTOCOL_VERSION = 4
 #: Of the board that workers share (proxy/native/base/shared/board.h); a test remembers the layout that it stands for.
 BOARD_VERSION = 5
+#: Of the journal (`Journal::kFormat`), likewise.
+JOURNAL_VERSION = 13
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

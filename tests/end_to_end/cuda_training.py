@@ -1,9 +1,10 @@
 """A small training loop on CUDA's public libraries, run by test_cuda_training.py in lockstep.
 
-`cuda_training.py GPU [RANKS RANK [COUNTING [LOOKING]]]`: does a step for every line on standard input and prints the
-step and a hash of all device memory. With ranks, rank 0 prints an id first, and each rank reads it as its first line.
-With COUNTING 0 kernels leave device variables alone; with LOOKING 1 the program looks at some gradients before each
-step. Every step's result needs all earlier ones, on this rank and, by way of the gradients, on all others.
+`cuda_training.py GPU [RANKS RANK [COUNTING [LOOKING [ASKING]]]]`: does a step for every line on standard input and
+prints the step and a hash of all device memory. With ranks, rank 0 prints an id first, and each rank reads it as its
+first line. With COUNTING 0 nothing changes device variables; with LOOKING 1 the program looks at some gradients before
+each step; with ASKING 0 it knows device variables by their symbols, and never asks where one lies. Every step's result
+needs all earlier ones, on this rank and, by way of the gradients, on all others.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import hashlib
 import math
 import struct
 import sys
-from ctypes import byref, c_float, c_int64, c_size_t, c_uint64
+from ctypes import byref, c_float, c_int64, c_size_t, c_uint64, c_void_p
 
 import cuda_api as api
 from cuda_api import call, cuda, launch, launch_driver, made
@@ -25,12 +26,13 @@ ELEMENT_F32, LOOKED_AT = 3, 256
 NON_BLOCKING, NO_TIMING, THREAD_LOCAL, TO_DEVICE, TO_HOST, BETWEEN = 1, 2, 1, 1, 2, 3
 IMAGE = b"JITCFAKE 1\nkernel add_i64\nkernel bump_global\nglobal counter 8\n"
 FAT_BINARY = (
-    b"JITCFAKE 1\nkernel fill_f32\nkernel axpy_f32\nkernel count bump_global\nglobal counter 8\nglobal table 64\n"
+    b"JITCFAKE 1\nkernel fill_f32\nkernel axpy_f32\nkernel count bump_global\nglobal counter 8\nglobal table 2048\n"
 )
 
 compiled = api.Compiled(FAT_BINARY)
 fill_f32, axpy_f32, count_calls = (compiled.kernel(name) for name in ("fill_f32", "axpy_f32", "count"))
-SYMBOLS = ((compiled.variable("counter", 8), 8), (compiled.variable("table", 64), 64))
+TABLE = (compiled.variable("table", 2048), 2048)
+SYMBOLS = ((compiled.variable("counter", 8), 8), TABLE)
 
 
 def fill(to: int, value: float, stream: int) -> None:
@@ -45,7 +47,7 @@ def add(to: int, by: float, what: int, stream: int) -> None:
 class Training:
     """Weights, momentum and statistics on one GPU."""
 
-    def __init__(self, gpu: int, ranks: int, rank: int, counting: bool, looking: bool) -> None:
+    def __init__(self, gpu: int, ranks: int, rank: int, *, counting: bool, looking: bool, asking: bool) -> None:
         call("cudaSetDevice", gpu)
         self.rank, self.counting, self.looking = rank, counting, looking
         self.comm = meet(ranks, rank) if ranks > 1 else None
@@ -60,21 +62,29 @@ class Training:
         for name, address in self.at.items():
             fill(address, 0.125 if name == "weights" else 0.0, self.main)
         for symbol, size in SYMBOLS:
-            call("cudaMemcpyToSymbol", symbol, bytes(range(size)), c_size_t(size), c_size_t(0), TO_DEVICE)
+            call(
+                "cudaMemcpyToSymbol",
+                symbol,
+                bytes(number % 251 for number in range(size)),
+                c_size_t(size),
+                c_size_t(0),
+                TO_DEVICE,
+            )
         module = api.Module(IMAGE)
         self.add_i64, self.bump = module.kernel("add_i64"), module.kernel("bump_global")
-        self.counter = module.variable("counter")
+        self.counter = module.variable("counter") if asking else None
         self.products = api.Products(SIZE, self.main)
         self.graph = self.captured()
 
     def captured(self) -> c_uint64:
-        """Momentum, a count on another stream and an average, as a graph that each step launches."""
+        """Momentum, a count on another stream, an average, and a table, as a graph that each step launches."""
         call("cudaStreamBeginCapture", c_uint64(self.main), THREAD_LOCAL)
         add(self.at["momentum"], 0.5, self.at["gradients"], self.main)
         self.fork()
         launch_driver(self.add_i64, self.side, c_uint64(self.at["ticks"]), c_int64(3), c_uint64(16))
         self.unite()
         self.copy(self.at["average"], self.at["momentum"])
+        self.copy_symbol("cudaMemcpyFromSymbolAsync", c_uint64(self.at["ticks"] + BYTES - TABLE[1]), TABLE[0])
         graph = c_uint64(made_of("cudaStreamEndCapture", self.main))
         executable = c_uint64(made("cudaGraphInstantiate", graph, ctypes.c_ulonglong(0)))
         call("cudaGraphDestroy", graph)
@@ -82,6 +92,9 @@ class Training:
 
     def copy(self, to: int, source: int) -> None:
         call("cudaMemcpyAsync", c_uint64(to), c_uint64(source), c_size_t(BYTES), BETWEEN, c_uint64(self.main))
+
+    def copy_symbol(self, name: str, to: c_uint64 | c_void_p, source: c_uint64 | c_void_p) -> None:
+        call(name, to, source, c_size_t(TABLE[1]), c_size_t(0), BETWEEN, c_uint64(self.main))
 
     def fork(self) -> None:
         """What the side stream is given from now on comes after the main stream's work."""
@@ -104,6 +117,7 @@ class Training:
         add(self.at["weights"], -0.25, self.at["momentum"], self.main)
         if self.counting:
             launch(count_calls, self.main)
+            self.copy_symbol("cudaMemcpyToSymbolAsync", TABLE[0], c_uint64(self.at["momentum"]))
         cuda.jitc_step_end(self.live, c_size_t(len(self.live)))
 
     def look(self) -> None:
@@ -143,7 +157,8 @@ class Training:
         found = hashlib.sha256()
         for address in self.at.values():
             found.update(read(address, BYTES))
-        found.update(read(*self.counter))
+        if self.counter:
+            found.update(read(*self.counter))
         for symbol, size in SYMBOLS:
             back = ctypes.create_string_buffer(size)
             call("cudaMemcpyFromSymbol", back, symbol, c_size_t(size), c_size_t(0), TO_HOST)
@@ -171,8 +186,9 @@ def meet(ranks: int, rank: int) -> c_uint64:
     return api.communicator(sys.stdin.readline().strip(), ranks, rank)
 
 
-def main(gpu: int, ranks: int = 1, rank: int = 0, counting: int = 1, looking: int = 0) -> None:
-    training = Training(gpu, ranks, rank, bool(counting), bool(looking))
+def main(gpu: int, ranks: int = 1, rank: int = 0, *settings: int) -> None:
+    counting, looking, asking = map(bool, (*settings, *(1, 0, 1)[len(settings) :]))
+    training = Training(gpu, ranks, rank, counting=counting, looking=looking, asking=asking)
     for number, _ in enumerate(sys.stdin):
         training.step(number)
         print(number, training.digest(), flush=True)

@@ -52,9 +52,11 @@ def serve(workplace: Workplace, environment: dict[str, str], *options: str, gpus
     )
 
 
-def begin(service: Service, start: Start, *gpus: int, counting: bool = True, looking: bool = False) -> list[Lockstep]:
+def begin(
+    service: Service, start: Start, *gpus: int, counting: bool = True, looking: bool = False, asking: bool = True
+) -> list[Lockstep]:
     """A rank on each of the GPUs."""
-    settings = int(counting), int(looking)
+    settings = int(counting), int(looking), int(asking)
     programs = [start(service, TRAINING, gpu, len(gpus), rank, *settings) for rank, gpu in enumerate(gpus)]
     return begin_ranks(programs)
 
@@ -286,7 +288,7 @@ def test_two_workers_on_one_gpu(scene: Scene) -> None:
 
 
 def test_a_variable_that_moves_is_named(scene: Scene) -> None:
-    """The program may have its address: what cannot be as it was ends with an error that says so."""
+    """The program has its address: what cannot be as it was ends with an error that says so."""
     service = scene.serve(JITC_FAKE_VARIABLES="moved")
     (program,) = scene.begin(service, 1)
     steps([program], 2)
@@ -296,6 +298,20 @@ def test_a_variable_that_moves_is_named(scene: Scene) -> None:
     assert status == 1
     assert "the device variable counter is at 0x" in errors
     assert service.report()[0]["outcome"].startswith("given up: the device variable counter is at 0x")
+
+
+def test_variables_that_move_are_followed(scene: Scene) -> None:
+    """Where the program knows them by their symbols alone: in copies, kernels, graphs, and after each fault again."""
+    service = scene.serve("--workers-per-gpu", "2", JITC_FAKE_VARIABLES="moved")
+    calm, struck = (begin(service, scene.start, *gpus, asking=False) for gpus in ((2, 3), (0, 1)))
+    assert steps(struck, 1) == steps(calm, 1)
+    for number, phase in enumerate(PHASES, 1):
+        service.inject(kill_at(number, phase), 1)
+        assert steps(struck, 1) == steps(calm, 1), phase
+        until(lambda: len(service.report()) == number, 60, f"the recovery of the {phase}")  # noqa: B023
+    assert steps(struck, 2) == steps(calm, 2)
+    finish_all(calm + struck)
+    assert causes(service.report()) == ["worker-death"] * len(PHASES)
 
 
 def until_kept(service: Service, kept: str, *jobs: list[Lockstep]) -> int:
@@ -308,9 +324,12 @@ def until_kept(service: Service, kept: str, *jobs: list[Lockstep]) -> int:
     raise AssertionError(service.said())
 
 
-def strike_once_kept(scene: Scene, service: Service, kept: str, *phases: str, counting: bool = False) -> Reports:
+def strike_once_kept(
+    scene: Scene, service: Service, kept: str, *phases: str, counting: bool = False, asking: bool = True
+) -> Reports:
     """Two jobs, one of them struck once the service has found out what replicas hold; the recoveries."""
-    calm, struck = (begin(service, scene.start, *gpus, counting=counting) for gpus in ((2, 3), (0, 1)))
+    settings = {"counting": counting, "asking": asking}
+    calm, struck = (begin(service, scene.start, *gpus, **settings) for gpus in ((2, 3), (0, 1)))
     known = until_kept(service, kept, calm, struck) + 2  # boundaries that were made so
     assert steps(struck, 2) == steps(calm, 2)
     for number, phase in enumerate(phases, 1):
@@ -325,10 +344,12 @@ def strike_once_kept(scene: Scene, service: Service, kept: str, *phases: str, co
     return report
 
 
-def test_state_that_peers_have(scene: Scene) -> None:
-    """It goes from GPU to GPU."""
-    service = scene.serve(*ALL_BOUNDARIES, "--workers-per-gpu", "2")
-    for one in strike_once_kept(scene, service, PEERS, "optimizer", "backward", "boundary"):
+@pytest.mark.parametrize("variables", ["fixed", "moved"])
+def test_state_that_peers_have(scene: Scene, variables: str) -> None:
+    """It goes from GPU to GPU, also a table that the program knows by its symbol and that lies elsewhere then."""
+    service = scene.serve(*ALL_BOUNDARIES, "--workers-per-gpu", "2", JITC_FAKE_VARIABLES=variables)
+    asking = variables == "fixed"
+    for one in strike_once_kept(scene, service, PEERS, "optimizer", "backward", "boundary", asking=asking):
         assert one["bytes_from_peers"]["nccl"] > one["bytes_from_peers"]["host"] == 0
         assert one["notes"] == []
 

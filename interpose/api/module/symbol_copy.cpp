@@ -1,6 +1,7 @@
 // Device variables by the symbol that the compiler registered: addresses, sizes, copies.
 //
-// Promise: a copy goes to the variable of the stream's device.
+// Promises: a copy goes to the variable of the stream's device; only who asks for the address has it insisted
+// on in a recovery.
 #include "api/generated/generated_api.h"
 #include "api/memory/copy.h"
 #include "api/stream/stream.h"
@@ -13,25 +14,26 @@ namespace {
 constexpr Status kInvalidSymbol = 13;
 enum CopyKind : int32_t { kToDevice = 1, kFromDevice = 2, kInDevice = 3, kByAddress = 4 };
 
-Status variable_of(const void* symbol, Session& session, int device, Block* out) {
+Status variable_of(const void* symbol, Session& session, int device, Wanted wanted, Block* out) {
   RegisteredSymbol registered;
   if (!registered_variable(symbol, &registered)) return kInvalidSymbol;
   Status status = kSuccess;
-  find_variable(*registered.image, registered.name, session, device, out, &status);
+  find_variable(*registered.image, registered.name, session, device, wanted, out, &status);
   return status;
 }
 
-Status current_variable(const void* symbol, Block* out) {
+Status current_variable(const void* symbol, Wanted wanted, Block* out) {
   Status status = kSuccess;
   Session* session = current_session(&status);
-  return session ? variable_of(symbol, *session, current_device(), out) : status;
+  return session ? variable_of(symbol, *session, current_device(), wanted, out) : status;
 }
 
-/// The address in the variable at which a copy of count bytes begins.
+/// The address in the variable, or in its alias, at which a copy of count bytes begins.
 Status address_in(const void* symbol, size_t count, size_t offset, const StreamRef& stream,
                   uint64_t* address) {
   Block block;
-  if (const Status status = variable_of(symbol, *stream.session, stream.device, &block)) return status;
+  if (const Status status = variable_of(symbol, *stream.session, stream.device, Wanted::content, &block))
+    return status;
   if (offset > block.bytes || count > block.bytes - offset) return kInvalidValue;
   *address = block.address + offset;
   return kSuccess;
@@ -62,14 +64,14 @@ Status from_symbol(void* dst, const void* symbol, size_t count, size_t offset, i
 int32_t cudaGetSymbolAddress(uint64_t* address, const void* symbol) {
   Block block;
   if (!address) return kInvalidValue;
-  const Status status = current_variable(symbol, &block);
+  const Status status = current_variable(symbol, Wanted::address, &block);
   if (!status) *address = block.address;
   return status;
 }
 int32_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
   Block block;
   if (!bytes) return kInvalidValue;
-  const Status status = current_variable(symbol, &block);
+  const Status status = current_variable(symbol, Wanted::content, &block);
   if (!status) *bytes = block.bytes;
   return status;
 }

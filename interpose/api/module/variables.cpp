@@ -2,13 +2,16 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
 #include <set>
 #include <shared_mutex>
+#include <tuple>
 
 #include "jitc/packed_reader.h"
+#include "jitc/variable_alias.h"
 #include "session/message.h"
 
 namespace jitc::api {
@@ -18,9 +21,15 @@ constexpr uint64_t kPage = 4096;
 /// Above any ordinal of an allocation.
 constexpr uint64_t kFirstOrdinal = uint64_t{1} << 62;
 
-struct Found {
+/// What a pointer may point into.
+struct Place {
   Session* session;
   Block block;
+};
+struct Found {
+  Session* session;
+  Block block;        // as ops name it: at its alias, or where it was told to lie
+  uint64_t told = 0;  // where it lies, if the program has asked
 };
 struct Key {
   const ModuleImage* image;
@@ -31,10 +40,11 @@ struct Key {
 struct Variables {
   std::shared_mutex mutex;
   std::map<Key, Found> by_name;
-  std::map<uint64_t, Found> by_address;
-  std::set<uint64_t> pages;      // of this process, kept free
-  std::atomic<size_t> count{0};  // of by_address, so that a program without variables takes no lock
-  OnceLatch latch;
+  std::map<uint64_t, Place> by_address;  // aliases too
+  std::set<uint64_t> pages;              // of this process, kept free
+  std::atomic<size_t> count{0};          // of by_address, so that a program without variables takes no lock
+  OnceLatch latch;                       // what follows
+  uint64_t aliases = 0;                  // given
 };
 Variables& variables() {
   static auto& out = *new Variables;
@@ -72,61 +82,89 @@ bool keep_free(Variables& all, uint64_t address, uint64_t bytes) {
   return true;
 }
 
+/// The worker has the variable behind an alias from then on.
+Status ask_by_alias(ops::VariableAlias op, const std::string& name, Session& session, Block* out) {
+  op.alias = kFirstAlias + variables().aliases++ * kAliasSpace;
+  op.bytes = name.size();
+  const session::Result result = session.call(op, std::as_bytes(std::span(name)));
+  if (result.status) return from_result(result.status);
+  out->address = op.alias;
+  return unpack(result.payload, &out->bytes) ? kSuccess : kUnknown;
+}
+
 /// Asks the worker where the variable lies.
-Status ask(ModuleImage& image, const std::string& name, Session& session, int device, Block* out) {
-  Status status = kSuccess;
-  ops::VariableGet op;
-  op.module = image.module_on(session, device, &status);
-  if (!op.module) return status;
+Status ask_address(ops::VariableGet op, const std::string& name, Session& session, Block* out) {
   op.bytes = name.size();
   const session::Result result = session.call(op, std::as_bytes(std::span(name)));
   if (result.status) return from_result(result.status);
   std::array<uint64_t, 2> answer;  // address, bytes
   if (!unpack(result.payload, &answer)) return kUnknown;
-  *out = {answer[0], answer[1], ordinal_of(image, name)};
+  std::tie(out->address, out->bytes) = std::tie(answer[0], answer[1]);
   return kSuccess;
 }
 
-bool known(const Key& key, Block* out) {
+Status ask(ModuleImage& image, const std::string& name, Session& session, int device, Wanted wanted,
+           Block* out) {
+  Status status = kSuccess;
+  const uint64_t module = image.module_on(session, device, &status);
+  if (!module) return status;
+  out->ordinal = ordinal_of(image, name);
+  return wanted == Wanted::address ? ask_address({.module = module}, name, session, out)
+                                   : ask_by_alias({.module = module}, name, session, out);
+}
+
+bool known(const Key& key, Wanted wanted, Block* out) {
   Variables& all = variables();
   const std::shared_lock lock(all.mutex);
   const auto found = all.by_name.find(key);
-  if (found == all.by_name.end()) return false;
+  if (found == all.by_name.end() || (wanted == Wanted::address && !found->second.told)) return false;
   *out = found->second.block;
+  if (wanted == Wanted::address) out->address = found->second.told;
   return true;
 }
 
-Status remember(Key key, Session& session, Block block) {
+/// The same module may be loaded twice: its variables have ordinals one after the other. Call with the lock
+/// held.
+uint64_t free_ordinal(const Variables& all, const Session& session, uint64_t ordinal) {
+  const auto taken = [&](const auto& entry) {
+    return entry.second.session == &session && entry.second.block.ordinal == ordinal;
+  };
+  while (std::ranges::any_of(all.by_name, taken)) ++ordinal;
+  return ordinal;
+}
+
+Status remember(const Key& key, Session& session, Wanted wanted, Block block) {
   Variables& all = variables();
   const std::lock_guard lock(all.mutex);
-  if (!keep_free(all, block.address, block.bytes)) {
+  const bool told = wanted == Wanted::address;
+  if (told && !keep_free(all, block.address, block.bytes)) {
     session::message_once("the device variable " + key.name +
                           " lies at an address that this process uses for something else: it is refused; "
                           "start the program again");
     return kNotSupported;
   }
-  // The same module may be loaded twice.
-  const auto taken = [&] {
-    for (const auto& [address, one] : all.by_address)
-      if (one.session == &session && one.block.ordinal == block.ordinal) return true;
-    return false;
-  };
-  while (taken()) ++block.ordinal;
-  all.by_name[std::move(key)] = all.by_address[block.address] = {&session, block};
+  auto found = all.by_name.find(key);
+  if (found == all.by_name.end()) {
+    block.ordinal = free_ordinal(all, session, block.ordinal);
+    found = all.by_name.emplace(key, Found{&session, block}).first;
+  }
+  block.ordinal = found->second.block.ordinal;
+  if (told) found->second.told = block.address;
+  all.by_address[block.address] = {&session, block};
   all.count.store(all.by_address.size(), std::memory_order_release);
   return kSuccess;
 }
 
 }  // namespace
 
-bool find_variable(ModuleImage& image, const std::string& name, Session& session, int device, Block* out,
-                   Status* why) {
+bool find_variable(ModuleImage& image, const std::string& name, Session& session, int device, Wanted wanted,
+                   Block* out, Status* why) {
   const Key key{&image, device, name};
-  if (known(key, out)) return true;
+  if (known(key, wanted, out)) return true;
   const std::lock_guard making(variables().latch);
-  if (known(key, out)) return true;
-  *why = ask(image, name, session, device, out);
-  if (!*why) *why = remember(key, session, *out);
+  if (known(key, wanted, out)) return true;
+  *why = ask(image, name, session, device, wanted, out);
+  if (!*why) *why = remember(key, session, wanted, *out);
   return !*why;
 }
 
@@ -134,7 +172,8 @@ Status get_variable(ModuleImage& image, const char* name, int device, uint64_t* 
   Status status = kSuccess;
   Session* session = session_of(device, &status);
   Block block;
-  if (!session || !find_variable(image, name, *session, device, &block, &status)) return status;
+  const Wanted wanted = address ? Wanted::address : Wanted::content;
+  if (!session || !find_variable(image, name, *session, device, wanted, &block, &status)) return status;
   if (address) *address = block.address;
   if (bytes) *bytes = block.bytes;
   return kSuccess;
@@ -149,6 +188,7 @@ void forget_variables(const ModuleImage& image) {
       continue;
     }
     all.by_address.erase(one->second.block.address);
+    all.by_address.erase(one->second.told);
     one = all.by_name.erase(one);
   }
   all.count.store(all.by_address.size(), std::memory_order_release);
@@ -160,7 +200,7 @@ Session* variable_range(uint64_t address, uint64_t bytes, Block* out) {
   const std::shared_lock lock(all.mutex);
   auto after = all.by_address.upper_bound(address);
   if (after == all.by_address.begin()) return nullptr;
-  const Found& found = std::prev(after)->second;
+  const Place& found = std::prev(after)->second;
   const uint64_t offset = address - found.block.address;
   if (offset >= found.block.bytes || bytes > found.block.bytes - offset) return nullptr;
   if (out) *out = found.block;
@@ -171,7 +211,7 @@ void add_variables(const Session& session, std::vector<ops::LiveBlock>* live) {
   Variables& all = variables();
   if (!all.count.load(std::memory_order_acquire)) return;
   const std::shared_lock lock(all.mutex);
-  for (const auto& [address, one] : all.by_address)
+  for (const auto& [key, one] : all.by_name)
     if (one.session == &session) live->push_back({one.block.address, one.block.bytes, one.block.ordinal});
 }
 

@@ -195,7 +195,7 @@ _VARIABLES: tuple[Function, ...] = (
         "cudaGetSymbolSize",
         "out bytes: size",
         "in symbol: opaque",
-        ops="variable_get module_load",
+        ops="variable_alias module_load",
         kernels=NO_VARIABLES,
     ),
     *(
@@ -207,7 +207,7 @@ _VARIABLES: tuple[Function, ...] = (
             "offset: size",
             "kind: enum",
             *stream,
-            ops="copy_h2d copy_d2d variable_get module_load",
+            ops="copy_h2d copy_d2d variable_alias module_load",
             kernels=NO_VARIABLES,
         )
         for suffix, stream in (("", ()), ("Async", ("stream: stream",)))
@@ -221,7 +221,7 @@ _VARIABLES: tuple[Function, ...] = (
             "offset: size",
             "kind: enum",
             *stream,
-            ops="copy_d2h copy_d2d variable_get module_load",
+            ops="copy_d2h copy_d2d variable_alias module_load",
             kernels=NO_VARIABLES,
         )
         for suffix, stream in (("", ()), ("Async", ("stream: stream",)))

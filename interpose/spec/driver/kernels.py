@@ -57,7 +57,7 @@ _MODULES: tuple[Function, ...] = (
         "out bytes: size",
         "module: module",
         "name: string",
-        ops="variable_get",
+        ops="variable_get variable_alias",
         kernels=NO_KERNELS,
     ),
 )
@@ -109,7 +109,7 @@ _LIBRARIES: tuple[Function, ...] = (
         "out bytes: size",
         "library: library",
         "name: string",
-        ops=f"variable_get {_IMAGE}",
+        ops=f"variable_get variable_alias {_IMAGE}",
         kernels=NO_KERNELS,
     ),
 )

@@ -30,7 +30,7 @@ struct OpTraits {
   bool capturable, on_stream, images, result_is_state;
 };
 /// In the order of kOps.
-inline constexpr std::array<OpTraits, 73> kOpTraits{{
+inline constexpr std::array<OpTraits, 74> kOpTraits{{
     {Check::none, Taker::step_begin, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // step_begin
     {Check::live_blocks, Taker::boundary, Window::none, Skipped::must_run, Making::nothing, Point::boundary, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // boundary
     {Check::live_blocks, Taker::live_set, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // live_set
@@ -91,6 +91,7 @@ inline constexpr std::array<OpTraits, 73> kOpTraits{{
     {Check::name, Taker::device, Window::answer, Skipped::must_run, Making::synchronous, Point::none, Limit::functions, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, true},  // variable_get
     {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // tensor_map
     {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::synchronous, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // limit_set
+    {Check::name, Taker::device, Window::answer, Skipped::must_run, Making::synchronous, Point::none, Limit::functions, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, true},  // variable_alias
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, false, false, false},  // capture_begin
     {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::synchronous_and_again, Point::none, Limit::graphs, Reads::nothing, ResultSize::small, Shows::nothing, true, false, true, false},  // capture_end
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // graph_destroy
@@ -294,6 +295,9 @@ bool with_type(OpId id, Handler&& handler) {
       return true;
     case OpId::limit_set:
       handler.template operator()<LimitSet>();
+      return true;
+    case OpId::variable_alias:
+      handler.template operator()<VariableAlias>();
       return true;
     case OpId::capture_begin:
       handler.template operator()<CaptureBegin>();

@@ -84,6 +84,7 @@ enum class OpId : uint16_t {
   variable_get = 0x0708,
   tensor_map = 0x0709,
   limit_set = 0x070a,
+  variable_alias = 0x070b,
   capture_begin = 0x0801,
   capture_end = 0x0802,
   graph_destroy = 0x0803,
@@ -796,7 +797,7 @@ struct FunctionQuery {
 };
 static_assert(sizeof(FunctionQuery) == 56 && std::is_trivially_copyable_v<FunctionQuery>);
 
-/// Find a device variable of a module. Its address must be the same after a rebuild. Payload: name. Result: u64 address, u64 bytes.
+/// Find a device variable of a module, and tell its address, which must be the same after a rebuild. Payload: name. Result: u64 address, u64 bytes.
 struct VariableGet {
   static constexpr OpId kId = OpId::variable_get;
   OpHeader header{};
@@ -834,6 +835,16 @@ struct LimitSet {
   uint64_t value{};
 };
 static_assert(sizeof(LimitSet) == 40 && std::is_trivially_copyable_v<LimitSet>);
+
+/// Find a device variable of a module. Ops name it by an alias, wherever it lies (jitc/variable_alias.h). Payload: name. Result: u64 bytes.
+struct VariableAlias {
+  static constexpr OpId kId = OpId::variable_alias;
+  OpHeader header{};
+  uint64_t module{};
+  uint64_t alias{};  // that the client chose
+  uint64_t bytes{};  // length of the name
+};
+static_assert(sizeof(VariableAlias) == 48 && std::is_trivially_copyable_v<VariableAlias>);
 
 /// Begin to capture the header's stream.
 struct CaptureBegin {
@@ -961,7 +972,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 73> kOps{{
+inline constexpr std::array<OpInfo, 74> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -1022,6 +1033,7 @@ inline constexpr std::array<OpInfo, 73> kOps{{
     {OpId::variable_get, "variable_get", sizeof(VariableGet), true, true, true, true},
     {OpId::tensor_map, "tensor_map", sizeof(TensorMap), false, true, true, false},
     {OpId::limit_set, "limit_set", sizeof(LimitSet), false, true, true, true},
+    {OpId::variable_alias, "variable_alias", sizeof(VariableAlias), true, true, true, true},
     {OpId::capture_begin, "capture_begin", sizeof(CaptureBegin), false, false, true, false},
     {OpId::capture_end, "capture_end", sizeof(CaptureEnd), false, true, true, true},
     {OpId::graph_destroy, "graph_destroy", sizeof(GraphDestroy), false, false, true, true},

@@ -115,7 +115,7 @@ struct Resources {
   struct Variable {
     uint64_t module;
     std::string name;
-    uint64_t address, bytes;
+    uint64_t address, bytes;  // the address that the program was told, or an alias (jitc/variable_alias.h)
   };
   /// Of the device, for kernels (CUlimit).
   struct Limit {

@@ -95,14 +95,15 @@ Content parse(const std::string& text) {
 }
 
 /// Memory for a variable of an image, by JITC_FAKE_VARIABLES: at a place of its own that is the same in all
-/// processes, or another one in each; without it anywhere. ThreadSanitizer allows only the first range (and
+/// processes (fixed), that place of the image's variable at the other end of its list (swapped), or another
+/// one in each process (moved); without it anywhere. ThreadSanitizer allows only the first range (and
 /// ends the process when it is asked for the second), AddressSanitizer only the second.
 CUdeviceptr allocate(const std::string& text, const std::string& variable, size_t size, int device) {
   constexpr uint64_t kPlaces = 1 << 14, kBytes = 1 << 21;
   Memory& memory = Memory::instance();
   const char* const asked = std::getenv("JITC_FAKE_VARIABLES");
   if (!asked) return memory.allocate(size, device);
-  const std::string process = std::strcmp(asked, "fixed") == 0 ? "" : std::to_string(::getpid());
+  const std::string process = std::strcmp(asked, "moved") == 0 ? std::to_string(::getpid()) : "";
   const uint64_t place = std::hash<std::string>{}(text + variable + process) % kPlaces * kBytes;
   for (const uint64_t base : {uint64_t{0x4000000000}, uint64_t{0x5d0000000000}}) {
     const CUdeviceptr got = memory.allocate(size, device, base + place);
@@ -121,8 +122,14 @@ int load(const char* name, CUmodule* out, const void* image, unsigned options) {
                 Content content = parse(text);
                 auto module = std::make_shared<Module>(
                     Module{call.context().shared_from_this(), std::move(content.kernels), {}});
-                for (const auto& [variable, size] : content.globals)
-                  module->globals[variable] = {allocate(text, variable, size, call.context().ordinal), size};
+                const char* const places = std::getenv("JITC_FAKE_VARIABLES");
+                auto other = content.globals.rbegin();
+                for (const auto& [variable, size] : content.globals) {
+                  const std::string& place =
+                      places && std::strcmp(places, "swapped") == 0 ? other->first : variable;
+                  module->globals[variable] = {allocate(text, place, size, call.context().ordinal), size};
+                  ++other;
+                }
                 const auto lock = locked();
                 const uint64_t handle = Driver::instance().new_handle();
                 modules()[handle] = std::move(module);

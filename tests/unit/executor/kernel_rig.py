@@ -73,6 +73,11 @@ def variable(client: Client, name: str, module: int = MODULE) -> Completion:
     return client.call("variable_get", module, len(name), payload=name.encode())
 
 
+def alias(client: Client, name: str, address: int, module: int = MODULE) -> Completion:
+    """The variable has that alias; the answer is its size."""
+    return client.call("variable_alias", module, address, len(name), payload=name.encode())
+
+
 def launch(client: Client, handle: int, *parameters: int, stream: int = STREAM) -> int:
     buffer = struct.pack(f"<{len(parameters)}q", *parameters)
     return client.op("kernel_launch", handle, 1, 1, 1, 1, 1, 1, 0, 0, len(buffer), payload=buffer, stream=stream)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from executor_rig import BASE, Client, hash_of
+from executor_rig import BASE, MIB, Client, hash_of
 from kernel_rig import (
     BUMP,
     EXECUTABLE,
@@ -14,17 +14,23 @@ from kernel_rig import (
     MODULE,
     STREAM,
     Node,
+    alias,
     begin,
     boundary,
     capture,
     end,
     function,
     launch,
+    load,
     number,
     numbers,
     upload,
     variable,
 )
+
+#: Two variables that can stand at each other's place, and their aliases.
+TWO = b"JITCFAKE 1\nkernel bump_global\nglobal counter 8\nglobal other 8\n"
+COUNTER, OTHER = 1 << 62, (1 << 62) + (1 << 40)
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +46,79 @@ def counter(client: Client) -> int:
     address, size = struct.unpack("<QQ", found.payload)
     assert found.status == 0 and size == 8
     return int(address)
+
+
+def two(client: Client) -> None:
+    """A session with them, 3 in the counter, and 7 in the other one."""
+    assert client.call("allocate", BASE, 2 * MIB).status == 0
+    client.op("stream_create", STREAM, 1, 0)
+    assert load(client, MODULE, TWO).status == 0
+    assert function(client, BUMP, "bump_global").status == 0
+    for name, address in (("counter", COUNTER), ("other", OTHER)):
+        assert alias(client, name, address).payload == struct.pack("<Q", 8)
+    for _ in range(3):
+        launch(client, BUMP)
+    put(client, OTHER, 7)
+
+
+def put(client: Client, address: int, value: int) -> None:
+    client.op("copy_h2d", address, 8, payload=struct.pack("<Q", value), stream=STREAM)
+
+
+@pytest.mark.parametrize("moved", ["swapped", "moved"])
+def test_variables_with_aliases_are_followed(node: Node, monkeypatch: pytest.MonkeyPatch, moved: str) -> None:
+    """Their kept content comes to where they lie now; what is replayed goes there too."""
+    client = node.client
+    two(client)
+    boundary(client)
+    launch(client, BUMP)
+    put(client, OTHER, 8)
+    assert (number(client, COUNTER), number(client, OTHER)) == (4, 8)
+    for where in (moved, "fixed"):
+        monkeypatch.setenv("JITC_FAKE_VARIABLES", where)
+        node.rebuild(1)
+        assert (number(client, COUNTER), number(client, OTHER)) == (4, 8)
+    launch(client, BUMP)
+    assert (number(client, COUNTER), number(client, OTHER)) == (5, 8)
+
+
+def test_aliases_through_a_roll_back_and_a_change_that_waits(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = node.client
+    two(client)
+    boundary(client)
+    boundary(client)
+    launch(client, BUMP)
+    assert number(client, COUNTER) == 4
+    node.go_back(2)
+    assert (number(client, COUNTER), number(client, OTHER)) == (4, 7)
+    monkeypatch.setenv("JITC_FAKE_VARIABLES", "swapped")
+    node.rebuild(2)
+    assert (number(client, COUNTER), number(client, OTHER)) == (4, 7)
+    boundary(client)
+    table = node.executor.command("BoundaryTable", {"session": 1, "boundary": 3})
+    assert table["variables_change"] and [row["address"] for row in table["rows"]] == [BASE]
+    node.go_back(3)
+    assert (number(client, COUNTER), number(client, OTHER)) == (4, 7)
+
+
+def test_an_address_that_is_told_after_a_move_stays(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alias and address are one variable, each for those that have it; from then on it must not move again."""
+    client = node.client
+    two(client)
+    boundary(client)
+    monkeypatch.setenv("JITC_FAKE_VARIABLES", "swapped")
+    node.rebuild(1)
+    told, _ = struct.unpack("<QQ", variable(client, "counter").payload)
+    assert number(client, told) == number(client, COUNTER) == 3
+    put(client, told, 30)
+    boundary(client)
+    launch(client, BUMP)
+    node.rebuild(2)
+    assert number(client, told) == number(client, COUNTER) == 31
+    assert number(client, OTHER) == 7
+    monkeypatch.setenv("JITC_FAKE_VARIABLES", "fixed")
+    with pytest.raises(AssertionError, match="the device variable counter is at 0x"):
+        node.rebuild(2)
 
 
 def test_variables_that_change_are_told(node: Node) -> None:

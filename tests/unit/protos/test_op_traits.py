@@ -18,7 +18,7 @@ LISTS: dict[tuple[str, object], str] = {
     ("check", "copy_size"): "copy_d2h copy_h2d_pinned copy_d2h_pinned",
     ("check", "image_size"): "image_query module_load dnn_plan_load",
     ("check", "image_part"): "image_part",
-    ("check", "name"): "function_get variable_get order_site",
+    ("check", "name"): "function_get variable_get variable_alias order_site",
     ("check", "launch"): "kernel_launch",
     ("check", "blas_slots"): "blas_call",
     ("check", "description"): "lt_heuristic library_call library_ask dnn_ask dnn_call dnn_try",
@@ -35,8 +35,8 @@ LISTS: dict[tuple[str, object], str] = {
     ("window", "allocation"): "allocate free memory_hold memory_map memory_drop",
     ("window", "answer"): (
         "copy_d2h copy_d2h_pinned operator_query memory_info event_elapsed module_load function_get function_set"
-        " function_query tensor_map variable_get capture_end graph_instantiate lt_heuristic library_ask dnn_ask"
-        " dnn_try dnn_execute_try limit_set"
+        " function_query tensor_map variable_get variable_alias capture_end graph_instantiate lt_heuristic library_ask"
+        " dnn_ask dnn_try dnn_execute_try limit_set"
     ),
     ("skipped", "asks_images"): "image_query",
     ("skipped", "succeeds"): (
@@ -44,7 +44,7 @@ LISTS: dict[tuple[str, object], str] = {
     ),
     ("making", "synchronous"): (
         "allocate host_register host_unregister memory_hold module_load function_get function_set variable_get"
-        " limit_set graph_instantiate"
+        " variable_alias limit_set graph_instantiate"
     ),
     ("making", "synchronous_and_again"): "capture_end",
     ("making", "with_others"): "communicator_create communicator_split",
@@ -56,7 +56,7 @@ LISTS: dict[tuple[str, object], str] = {
     ("limit", "events"): "event_create",
     ("limit", "communicators"): "communicator_create communicator_split",
     ("limit", "modules"): "module_load",
-    ("limit", "functions"): "function_get variable_get",
+    ("limit", "functions"): "function_get variable_get variable_alias",
     ("limit", "graphs"): "capture_end graph_instantiate",
     ("limit", "blas_handles"): "blas_create",
     ("limit", "dnn_plans"): "dnn_plan_load",
@@ -80,7 +80,7 @@ LISTS: dict[tuple[str, object], str] = {
         "image_query image_part module_load module_unload graph_destroy executable_destroy capture_end dnn_plan_load"
         " dnn_plan_drop"
     ),
-    ("result_is_state", True): "variable_get",
+    ("result_is_state", True): "variable_get variable_alias",
 }
 NAMES = [op.name for op in OPS]
 

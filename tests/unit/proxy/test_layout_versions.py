@@ -14,11 +14,13 @@ from toolkit.tree import ROOT
 
 from jitc.ops import table
 from jitc.proxy import service
-from jitc.proxy.common.paths import BOARD_VERSION
+from jitc.proxy.common.paths import BOARD_VERSION, JOURNAL_VERSION
 
-#: SHA-256, the first 16 digits, of each layout that there has been.
+#: SHA-256, the first 16 digits, of each layout that there has been (of journals since 13).
 BOARDS = {2: "b827d787e1118371", 3: "404b2e87529ca122", 4: "31113ca4d23c308b", 5: "db58c5904ddda34c"}
-FORMATS = {1: "32cade81bc4ac511"}
+JOURNALS = {13: "8f81857faa196fcd"}
+FLAGS = re.DOTALL | re.MULTILINE
+FORMATS = {1: "a7a19b7405f8bb7e"}
 
 
 def without_comments(text: str) -> str:
@@ -44,10 +46,27 @@ def ops() -> str:
     return repr(sorted(fields))
 
 
+def journal() -> str:
+    """How a boundary is packed: what a worker reads that another one wrote."""
+    state = ROOT / "proxy/native/executor"
+    structs = re.findall(
+        r"^struct Resources \{.*?^\};", (ROOT / "proxy/native/device/backend.h").read_text(), flags=FLAGS
+    )
+    packed = [(state / name).read_text() for name in ("state/resource_pack.cpp", "checkpoint/boundary_state.cpp")]
+    functions = [one for text in packed for one in re.findall(r"^[^\n]*\bpack\w*\([^;]*?\{.*?^\}", text, flags=FLAGS)]
+    header = re.search(r"^  struct Header \{.*?^  \};", (state / "journal/journal.h").read_text(), flags=FLAGS)
+    assert len(structs) == 1 and len(functions) > 4 and header
+    return without_comments(" ".join([*structs, *functions, header[0]]))
+
+
 @pytest.mark.parametrize(
     ("known", "version", "now", "where"),
-    [(BOARDS, BOARD_VERSION, board(), "BOARD_VERSION"), (FORMATS, table.FORMAT_VERSION, ops(), "FORMAT_VERSION")],
-    ids=["board", "ops"],
+    [
+        (BOARDS, BOARD_VERSION, board(), "BOARD_VERSION"),
+        (JOURNALS, JOURNAL_VERSION, journal(), "JOURNAL_VERSION and Journal::kFormat"),
+        (FORMATS, table.FORMAT_VERSION, ops(), "FORMAT_VERSION"),
+    ],
+    ids=["board", "journal", "ops"],
 )
 def test_a_layout_that_changes_has_another_version(known: dict[int, str], version: int, now: str, where: str) -> None:
     assert known.get(version) == digest(now), (
@@ -57,4 +76,6 @@ def test_a_layout_that_changes_has_another_version(known: dict[int, str], versio
 
 def test_a_service_that_takes_over_must_have_the_same() -> None:
     assert service.VERSIONS["board"] == BOARD_VERSION
+    assert service.VERSIONS["journal"] == JOURNAL_VERSION
+    assert f"kFormat = {JOURNAL_VERSION};" in (ROOT / "proxy/native/executor/journal/journal.h").read_text()
     assert service.VERSIONS["ops and records"] == table.FORMAT_VERSION

@@ -63,7 +63,7 @@ size_t write_prefix(std::byte* out, size_t size);
 /// Name for messages; "op 0x1234" when unknown.
 std::string op_name(uint16_t id);
 
-/// The text that follows the operands of function_get and variable_get.
+/// The text that follows the operands of function_get, variable_get and variable_alias.
 template <class Op>
 std::string name_of(const Op& op) {
   return {reinterpret_cast<const char*>(&op + 1), op.bytes};

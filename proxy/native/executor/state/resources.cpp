@@ -3,6 +3,7 @@
 
 #include "executor/journal/wire.h"
 #include "jitc/generated_op_traits.h"
+#include "jitc/variable_alias.h"
 
 namespace jitc {
 namespace {
@@ -12,6 +13,11 @@ auto values(const Map& map) {
   list.reserve(map.size());
   for (const auto& entry : map) list.push_back(entry.second);
   return list;
+}
+
+template <class Map>
+void add(Map& variables, Resources::Variable one) {
+  variables[{one.module, one.name, is_aliased(one.address)}] = std::move(one);
 }
 }  // namespace
 
@@ -81,7 +87,13 @@ void ResourceTable::on(const ops::VariableGet& op, Result result) {
   if (result.size() != sizeof(found.address) + sizeof(found.bytes)) return;
   std::memcpy(&found.address, result.data(), sizeof(found.address));
   std::memcpy(&found.bytes, result.data() + sizeof(found.address), sizeof(found.bytes));
-  variables_[{found.module, found.name}] = found;
+  add(variables_, std::move(found));
+}
+void ResourceTable::on(const ops::VariableAlias& op, Result result) {
+  Resources::Variable found{op.module, wire::name_of(op), op.alias, 0};
+  if (result.size() != sizeof(found.bytes)) return;
+  std::memcpy(&found.bytes, result.data(), sizeof(found.bytes));
+  add(variables_, std::move(found));
 }
 
 void ResourceTable::on(const ops::LimitSet& op) { limits_[op.limit] = {op.limit, op.value}; }
@@ -119,8 +131,8 @@ void ResourceTable::reset(const Resources& resources) {
   for (const auto& one : resources.events) events_[one.handle] = one;
   for (const auto& one : resources.modules) modules_[one.handle] = one;
   for (const auto& one : resources.functions) functions_[one.handle] = one;
-  for (const auto& one : resources.variables) variables_[{one.module, one.name}] = one;
   for (const auto& one : resources.limits) limits_[one.limit] = one;
+  for (const auto& one : resources.variables) add(variables_, one);
   for (const auto& one : resources.graphs) graphs_[one.handle] = one;
   for (const auto& one : resources.executables) executables_[one.handle] = one;
   for (const auto& one : resources.blas) blas_[one.handle] = one;

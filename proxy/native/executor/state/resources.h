@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,7 @@ class ResourceTable {
   void on(const ops::FunctionSet& op);
   void on(const ops::VariableGet& op, Result result);
   void on(const ops::LimitSet& op);
+  void on(const ops::VariableAlias& op, Result result);
   void on(const ops::GraphDestroy& op);
   void on(const ops::GraphInstantiate& op);
   void on(const ops::ExecutableDestroy& op);
@@ -96,8 +98,9 @@ class ResourceTable {
   std::map<uint64_t, Resources::Event> events_;
   std::map<uint64_t, Resources::Module> modules_;
   std::map<uint64_t, Resources::Function> functions_;
-  std::map<std::pair<uint64_t, std::string>, Resources::Variable> variables_;  // by module and name
   std::map<int64_t, Resources::Limit> limits_;
+  // By module, name, and whether it is an alias: a program may have both.
+  std::map<std::tuple<uint64_t, std::string, bool>, Resources::Variable> variables_;
   std::map<uint64_t, Resources::Graph> graphs_;
   std::map<uint64_t, Resources::Executable> executables_;
   std::map<uint64_t, Resources::Blas> blas_;

@@ -268,6 +268,7 @@ MALFORMED = [
     (pack("function_get", 1, 5, 6, 9, payload=b"abcd"), "as long as it says"),
     (pack("function_get", 1, 5, 6, (1 << 64) - 1, payload=b""), "more than 64 KiB"),
     (pack("variable_get", 1, 5, 65 << 10, payload=bytes(65 << 10)), "more than 64 KiB"),
+    (pack("variable_alias", 1, 5, 1 << 62, 0), "has no name"),
     (pack("kernel_launch", 1, 5, 1, 1, 1, 1, 1, 1, 0, 1, 8, payload=bytes(72)), "attributes and parameters"),
     (pack("kernel_launch", 1, 5, 1, 1, 1, 1, 1, 1, 0, 65, 0, payload=bytes(65 * 72)), "64 launch attributes"),
     (pack("kernel_launch", 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 1 << 63, payload=b""), "32 KiB of parameters"),

@@ -59,14 +59,26 @@ void function(const Record& record, Result& out) {
     out.payload = found->second;
 }
 
+const Variable* variable(const std::string& name, Result& out) {
+  const auto found = told().variables.find(name);
+  if (found != told().variables.end()) return &found->second;
+  out.status = kNotFound;
+  return nullptr;
+}
+
 void variable(const Record& record, FakeKernels::Memory& memory, Result& out) {
-  const auto found = told().variables.find(name_of<ops::VariableGet>(record));
-  if (found == told().variables.end()) {
-    out.status = kNotFound;
-    return;
-  }
-  memory[found->second.address].resize(found->second.bytes);
-  put(out, found->second);
+  const Variable* const found = variable(name_of<ops::VariableGet>(record), out);
+  if (!found) return;
+  memory[found->address].resize(found->bytes);
+  put(out, *found);
+}
+
+/// Another memory than behind the address: who has both sees which one ops name.
+void alias(const Record& record, FakeKernels::Memory& memory, Result& out) {
+  const Variable* const found = variable(name_of<ops::VariableAlias>(record), out);
+  if (!found) return;
+  memory[as<ops::VariableAlias>(record).alias].resize(found->bytes);
+  put(out, found->bytes);
 }
 
 }  // namespace
@@ -99,6 +111,9 @@ bool FakeKernels::answer(const Record& record, Memory& memory, Result& out) {
     }
     case ops::OpId::variable_get:
       variable(record, memory, out);
+      return true;
+    case ops::OpId::variable_alias:
+      alias(record, memory, out);
       return true;
     case ops::OpId::tensor_map: {
       const auto& op = as<ops::TensorMap>(record);

@@ -70,15 +70,16 @@ bool RegisteredCopies::finish() {
 /// A copy must not cross the end of what was registered in one piece.
 void RegisteredCopies::start(const BlockCopy& block, abi::CUstream stream) {
   const Driver& driver = context_->driver();
+  const uint64_t from = memory_.real(block.address);
   for (size_t at = 0; at < block.into.size();) {
     std::byte* const into = block.into.data() + at;
     const size_t number = static_cast<size_t>(into - arena_.data()) / kWindow;
     const std::byte* const end = std::to_address(window(number).end());
     const size_t size = std::min(block.into.size() - at, static_cast<size_t>(end - into));
     if (is_registered(number))
-      check(driver, "cuMemcpyDtoHAsync", driver.cuMemcpyDtoHAsync(into, block.address + at, size, stream));
+      check(driver, "cuMemcpyDtoHAsync", driver.cuMemcpyDtoHAsync(into, from + at, size, stream));
     else
-      copy_by_detour({block.address + at, {into, size}});
+      copy_by_detour({from + at, {into, size}});
     at += size;
   }
 }

@@ -29,7 +29,7 @@ bool DirectAccess::read(uint64_t address, std::span<std::byte> out) {
   if (!memory_.contains(address, out.size())) return false;
   return tried([&] {
     size_t at = 0;
-    transfer_.read(address, out.size(), [&](std::span<const std::byte> part) {
+    transfer_.read(memory_.real(address), out.size(), [&](std::span<const std::byte> part) {
       std::memcpy(out.data() + at, part.data(), part.size());
       at += part.size();
     });
@@ -41,7 +41,7 @@ bool DirectAccess::read_hashed(uint64_t address, std::span<std::byte> out, Hash&
   return tried([&] {
     ContentHasher hasher;
     size_t at = 0;
-    transfer_.read(address, out.size(), [&](std::span<const std::byte> part) {
+    transfer_.read(memory_.real(address), out.size(), [&](std::span<const std::byte> part) {
       const auto piece = out.subspan(at, part.size());
       std::memcpy(piece.data(), part.data(), part.size());
       hasher.add(piece);
@@ -52,7 +52,8 @@ bool DirectAccess::read_hashed(uint64_t address, std::span<std::byte> out, Hash&
 }
 
 bool DirectAccess::write(uint64_t address, std::span<const std::byte> data) {
-  return memory_.contains(address, data.size()) && tried([&] { transfer_.write(address, data); });
+  return memory_.contains(address, data.size()) &&
+         tried([&] { transfer_.write(memory_.real(address), data); });
 }
 
 void DirectAccess::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) {
@@ -62,7 +63,7 @@ void DirectAccess::hash_all(std::span<const MemoryRange> ranges, std::span<Hash>
     out[i] = kNoHash;
     if (!ranges[i].bytes || !memory_.contains(ranges[i].address, ranges[i].bytes)) continue;
     places.push_back(i);
-    there.push_back(ranges[i]);
+    there.push_back({memory_.real(ranges[i].address), ranges[i].bytes});
   }
   std::vector<Hash> hashes(there.size());
   const bool done = tried([&] {
@@ -77,7 +78,7 @@ void DirectAccess::poison_all(std::span<const MemoryRange> ranges, Backend& devi
   for (const MemoryRange& range : ranges)
     if (range.bytes && memory_.contains(range.address, range.bytes)) there.push_back(range);
   tried([&] {
-    if (!hasher_.poison(there)) poison_by_writing(device, there);
+    if (!hasher_.poison(real(memory_, there))) poison_by_writing(device, there);
   });
 }
 

@@ -30,8 +30,9 @@ Issuer::Issuer(std::mutex& mutex, const RunState& state, ExecutionSink& sink,
       poller_(poller),
       streams_(streams) {}
 
-void Issuer::require(const char* name, uint64_t address, uint64_t bytes) const {
-  if (bytes == 0 || memory_.contains(address, bytes)) return;
+uint64_t Issuer::require(const char* name, uint64_t address, uint64_t bytes) const {
+  if (bytes == 0) return address;
+  if (memory_.contains(address, bytes)) return memory_.real(address);
   refuse_address(name, address, bytes);
 }
 

@@ -32,8 +32,8 @@ class Issuer {
   ExecutionSink& sink() const { return sink_; }
 
   Stream& stream_of(const ops::OpHeader& op) const { return streams_.of(op); }
-  /// Throws unless ops may touch the range.
-  void require(const char* name, uint64_t address, uint64_t bytes) const;
+  /// Where the driver has the range; throws unless ops may touch it.
+  uint64_t require(const char* name, uint64_t address, uint64_t bytes) const;
 
   /// The op was given to the real stream, or to the capture that stands in for it.
   void submitted(Stream& stream, const ops::OpHeader& op) const;

@@ -25,7 +25,7 @@ void CopyHandlers::h2d(const ops::CopyH2d& op) {
   Stream& stream = issuer_.stream_of(op.header);
   const auto payload = payload_of(op);
   if (op.bytes > payload.size()) refuse_value("the payload is shorter than the copy");
-  issuer_.require("destination", op.address, op.bytes);
+  const uint64_t to = issuer_.require("destination", op.address, op.bytes);
   refuse_capture(stream, "a copy from the host");
   std::vector<Pinned> pieces;
   for (uint64_t at = 0; at < op.bytes;) {
@@ -33,7 +33,7 @@ void CopyHandlers::h2d(const ops::CopyH2d& op) {
     Pinned piece = issuer_.staging(size);
     std::memcpy(piece.data(), payload.data() + at, size);
     issuer_.check("cuMemcpyHtoDAsync",
-                  issuer_.driver().cuMemcpyHtoDAsync(op.address + at, piece.data(), size, stream.real()));
+                  issuer_.driver().cuMemcpyHtoDAsync(to + at, piece.data(), size, stream.real()));
     pieces.push_back(std::move(piece));
     at += size;
   }
@@ -45,12 +45,12 @@ void CopyHandlers::h2d(const ops::CopyH2d& op) {
 void CopyHandlers::d2h(const ops::CopyD2h& op) {
   Stream& stream = issuer_.stream_of(op.header);
   check_result_bytes(op.bytes);
-  issuer_.require("source", op.address, op.bytes);
+  const uint64_t from = issuer_.require("source", op.address, op.bytes);
   refuse_capture(stream, "a copy to the host");
   Pinned landing = issuer_.staging(op.bytes);
   if (op.bytes)
     issuer_.check("cuMemcpyDtoHAsync",
-                  issuer_.driver().cuMemcpyDtoHAsync(landing.data(), op.address, op.bytes, stream.real()));
+                  issuer_.driver().cuMemcpyDtoHAsync(landing.data(), from, op.bytes, stream.real()));
   issuer_.submitted_with_result(stream, op.header, std::move(landing), op.bytes);
   issuer_.sink().injection_point(op.header, "copy");
 }
@@ -59,7 +59,7 @@ void CopyHandlers::d2h(const ops::CopyD2h& op) {
 void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
   Stream& stream = issuer_.stream_of(op.header);
   check_result_bytes(op.bytes);
-  issuer_.require("source", op.address, op.bytes);
+  const uint64_t from = issuer_.require("source", op.address, op.bytes);
   std::byte* target = pinned_.find(op.destination, op.bytes);
   if (!target) refuse_value("the destination is not pinned memory of this session");
   refuse_capture(stream, "a copy to the host");
@@ -70,7 +70,7 @@ void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
   }
   if (op.bytes)
     issuer_.check("cuMemcpyDtoHAsync",
-                  issuer_.driver().cuMemcpyDtoHAsync(target, op.address, op.bytes, stream.real()));
+                  issuer_.driver().cuMemcpyDtoHAsync(target, from, op.bytes, stream.real()));
   issuer_.submitted(stream, op.header);
   const auto answer_with_hash = [&sink = issuer_.sink(), target, bytes = op.bytes,
                                  sequence = op.header.sequence] {
@@ -83,11 +83,10 @@ void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
 
 void CopyHandlers::d2d(const ops::CopyD2d& op) {
   Stream& stream = issuer_.stream_of(op.header);
-  issuer_.require("destination", op.destination, op.bytes);
-  issuer_.require("source", op.source, op.bytes);
+  const uint64_t to = issuer_.require("destination", op.destination, op.bytes);
+  const uint64_t from = issuer_.require("source", op.source, op.bytes);
   if (op.bytes)
-    issuer_.check("cuMemcpyDtoDAsync",
-                  issuer_.driver().cuMemcpyDtoDAsync(op.destination, op.source, op.bytes, stream.real()));
+    issuer_.check("cuMemcpyDtoDAsync", issuer_.driver().cuMemcpyDtoDAsync(to, from, op.bytes, stream.real()));
   issuer_.submitted(stream, op.header);
   issuer_.sink().injection_point(op.header, "copy");
 }
@@ -95,14 +94,16 @@ void CopyHandlers::d2d(const ops::CopyD2d& op) {
 void CopyHandlers::pitched(const ops::Copy2d& op) {
   Stream& stream = issuer_.stream_of(op.header);
   if (op.width && op.height) {
-    issuer_.require("destination", op.destination,
-                    pitched_bytes("destination", op.destination_pitch, op.width, op.height));
-    issuer_.require("source", op.source, pitched_bytes("source", op.source_pitch, op.width, op.height));
+    const uint64_t to =
+        issuer_.require("destination", op.destination,
+                        pitched_bytes("destination", op.destination_pitch, op.width, op.height));
+    const uint64_t from =
+        issuer_.require("source", op.source, pitched_bytes("source", op.source_pitch, op.width, op.height));
     abi::CUDA_MEMCPY2D rows{};
     rows.srcMemoryType = rows.dstMemoryType = abi::kMemoryTypeDevice;
-    rows.srcDevice = op.source;
+    rows.srcDevice = from;
     rows.srcPitch = op.source_pitch;
-    rows.dstDevice = op.destination;
+    rows.dstDevice = to;
     rows.dstPitch = op.destination_pitch;
     rows.WidthInBytes = op.width;
     rows.Height = op.height;
@@ -117,16 +118,15 @@ void CopyHandlers::fill(const ops::Fill& op) {
   Stream& stream = issuer_.stream_of(op.header);
   const uint32_t width = op.width;
   check_fill(op);
-  issuer_.require("destination", op.address, op.bytes);
+  const uint64_t to = issuer_.require("destination", op.address, op.bytes);
   if (op.bytes && width == 1)
-    issuer_.check("cuMemsetD8Async", driver.cuMemsetD8Async(op.address, static_cast<uint8_t>(op.value),
-                                                            op.bytes, stream.real()));
+    issuer_.check("cuMemsetD8Async",
+                  driver.cuMemsetD8Async(to, static_cast<uint8_t>(op.value), op.bytes, stream.real()));
   else if (op.bytes && width == 2)
-    issuer_.check("cuMemsetD16Async", driver.cuMemsetD16Async(op.address, static_cast<uint16_t>(op.value),
-                                                              op.bytes / 2, stream.real()));
+    issuer_.check("cuMemsetD16Async",
+                  driver.cuMemsetD16Async(to, static_cast<uint16_t>(op.value), op.bytes / 2, stream.real()));
   else if (op.bytes)
-    issuer_.check("cuMemsetD32Async",
-                  driver.cuMemsetD32Async(op.address, op.value, op.bytes / 4, stream.real()));
+    issuer_.check("cuMemsetD32Async", driver.cuMemsetD32Async(to, op.value, op.bytes / 4, stream.real()));
   issuer_.submitted(stream, op.header);
 }
 

@@ -14,7 +14,7 @@ HostRanges::~HostRanges() {
 }
 
 void HostRanges::give_back(uint64_t address) const {
-  memory_.disown(address);
+  memory_.driver_ranges().remove(address);
   context_->driver().cuMemHostUnregister(reinterpret_cast<void*>(address));
 }
 
@@ -37,7 +37,7 @@ void HostRanges::add(uint64_t address, uint64_t bytes) {
     refuse(kNotSupported, "not-supported", "the GPU has other addresses for host memory than the host");
   }
   ranges_[address] = bytes;
-  memory_.adopt(address, bytes);
+  memory_.driver_ranges().add(address, bytes, address);
 }
 
 void HostRanges::remove(uint64_t address) {

@@ -167,13 +167,11 @@ void Memory::commit(bool quiesced) {
 }
 
 bool Memory::contains(uint64_t address, uint64_t bytes) const {
-  const auto inside = [&](uint64_t start, uint64_t size) {
-    return address >= start && bytes <= size && address - start <= size - bytes;
-  };
-  const std::lock_guard lock(mutex_);
-  if (covered(address, bytes)) return true;
-  const auto other = adopted_.upper_bound(address);
-  return other != adopted_.begin() && inside(std::prev(other)->first, std::prev(other)->second);
+  {
+    const std::lock_guard lock(mutex_);
+    if (covered(address, bytes)) return true;
+  }
+  return driver_ranges_.contains(address, bytes);
 }
 
 /// Neighbours without a gap are as one.
@@ -187,16 +185,6 @@ bool Memory::covered(uint64_t address, uint64_t bytes) const {
   return end - address >= bytes;
 }
 
-void Memory::adopt(uint64_t address, uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  adopted_[address] = bytes;
-}
-
-void Memory::disown(uint64_t address) {
-  const std::lock_guard lock(mutex_);
-  adopted_.erase(address);
-}
-
 /// What the driver has, and what we hold back for a roll-back and would give up for an allocation.
 uint64_t Memory::available() const {
   const Driver& driver = context_->driver();
@@ -208,6 +196,12 @@ uint64_t Memory::available() const {
     for (const Block& block : *blocks) available += block.size;
   const uint64_t used = std::min(budget_->used(), total());
   return std::min(available, total() - used);
+}
+
+std::vector<MemoryRange> real(const Memory& memory, std::span<const MemoryRange> ranges) {
+  std::vector<MemoryRange> there(ranges.begin(), ranges.end());
+  for (MemoryRange& range : there) range.address = memory.real(range.address);
+  return there;
 }
 
 }  // namespace jitc::cuda

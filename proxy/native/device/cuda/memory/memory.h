@@ -15,6 +15,7 @@
 #include "device/common/turns/residency.h"
 #include "device/cuda/device/context.h"
 #include "device/cuda/turns/moved_out.h"
+#include "driver_ranges.h"
 #include "physical.h"
 
 namespace jitc::cuda {
@@ -67,9 +68,10 @@ class Memory final : public device::Movable {
 
   /// Whether the range lies inside blocks that are alive, without a gap between them.
   bool contains(uint64_t address, uint64_t bytes) const;
-  /// Ranges that the driver chose, such as variables of modules: contains() knows them from then on.
-  void adopt(uint64_t address, uint64_t bytes);
-  void disown(uint64_t address);
+  /// What contains() knows beside blocks.
+  DriverRanges& driver_ranges() { return driver_ranges_; }
+  /// For the driver: where an address that contains() knows really is.
+  uint64_t real(uint64_t address) const { return driver_ranges_.real(address); }
 
   uint64_t used() const { return used_.load(); }
   uint64_t total() const { return physical_.total(); }
@@ -99,15 +101,18 @@ class Memory final : public device::Movable {
   std::shared_ptr<Context> context_;
   bool reserved_ = false;
   std::atomic<uint64_t> used_{0};
+  DriverRanges driver_ranges_;
   mutable std::mutex mutex_;  // what follows
   PhysicalMemory physical_;
   Blocks live_;
   Blocks held_;                   // by handle; without an address
   std::vector<Block> condemned_;  // freed before the last commit
   std::vector<Block> freed_;      // since, oldest first
-  std::map<uint64_t, uint64_t> adopted_;
   MovedOut moved_out_;
   bool out_ = false;  // the blocks have no physical memory
 };
+
+/// The ranges as the driver has them.
+std::vector<MemoryRange> real(const Memory& memory, std::span<const MemoryRange> ranges);
 
 }  // namespace jitc::cuda

@@ -23,4 +23,10 @@ void FunctionHandlers::get_variable(const ops::VariableGet& op) {
   issuer_.answer(op.header, packed(address, bytes));
 }
 
+void FunctionHandlers::alias_variable(const ops::VariableAlias& op) {
+  const uint64_t bytes = modules_.variable_behind(op.alias, op.module, device::name_after(op));
+  issuer_.completed_synchronously(op.header);
+  issuer_.answer(op.header, packed(bytes));
+}
+
 }  // namespace jitc::cuda

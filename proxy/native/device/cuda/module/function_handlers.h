@@ -15,13 +15,14 @@ class FunctionHandlers {
   void set_attribute(const ops::FunctionSet& op);
   void query_function(const ops::FunctionQuery& op);
   void get_variable(const ops::VariableGet& op);
+  void alias_variable(const ops::VariableAlias& op);
 
   const Issuer& issuer_;
   Modules& modules_;
 
  public:
   using Handled = HandlerList<&FunctionHandlers::set_attribute, &FunctionHandlers::query_function,
-                              &FunctionHandlers::get_variable>;
+                              &FunctionHandlers::get_variable, &FunctionHandlers::alias_variable>;
 };
 
 }  // namespace jitc::cuda

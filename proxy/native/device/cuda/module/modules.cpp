@@ -6,6 +6,7 @@
 
 #include "device/common/image/image_check.h"
 #include "device/cuda/driver/error.h"
+#include "jitc/variable_alias.h"
 
 namespace jitc::cuda {
 namespace {
@@ -90,7 +91,7 @@ void Modules::unload(uint64_t handle) {
   if (found == modules_.end()) refuse_handle("module " + hex(handle) + " does not exist");
   std::erase_if(functions_, [&](const auto& one) { return one.second.module == handle; });
   std::erase_if(variables_, [&](const auto& one) {
-    if (one.second == handle) memory_.disown(one.first);
+    if (one.second == handle) memory_.driver_ranges().remove(one.first);
     return one.second == handle;
   });
   unloaded_.push_back(std::move(found->second));
@@ -218,7 +219,8 @@ uint64_t Modules::query_clusters(const ops::FunctionQuery& query, abi::CUfunctio
 
 std::pair<uint64_t, uint64_t> Modules::variable(uint64_t module, const std::string& name) {
   const auto found = find(module).variable(name);
-  if (variables_.emplace(found.first, module).second) memory_.adopt(found.first, found.second);
+  if (variables_.emplace(found.first, module).second)
+    memory_.driver_ranges().add(found.first, found.second, found.first);
   return found;
 }
 
@@ -236,7 +238,19 @@ void Modules::restore_limits(const Resources& wanted) {
   for (const auto& one : wanted.limits) set_limit(static_cast<int32_t>(one.limit), one.value);
 }
 
+uint64_t Modules::variable_behind(uint64_t alias, uint64_t module, const std::string& name) {
+  const auto [real, bytes] = find(module).variable(name);
+  if (!is_alias(alias, bytes)) refuse_value(hex(alias) + " cannot stand for the device variable " + name);
+  if (!variables_.emplace(alias, module).second) refuse_value("the alias " + hex(alias) + " exists already");
+  memory_.driver_ranges().add(alias, bytes, real);
+  return bytes;
+}
+
 void Modules::restore_variable(const Resources::Variable& wanted) {
+  if (is_aliased(wanted.address)) {
+    variable_behind(wanted.address, wanted.module, wanted.name);
+    return;
+  }
   const auto [address, bytes] = variable(wanted.module, wanted.name);
   if (address == wanted.address && bytes == wanted.bytes) return;
   refuse(kUnknown, "variable-moved",
@@ -260,7 +274,7 @@ std::shared_ptr<Module> Modules::take(const Resources::Module& wanted) {
 
 void Modules::restore(const Resources& wanted) {
   functions_.clear();
-  for (const auto& [address, module] : variables_) memory_.disown(address);
+  for (const auto& [address, module] : variables_) memory_.driver_ranges().remove(address);
   variables_.clear();
   for (auto& [handle, one] : modules_) unloaded_.push_back(std::move(one));
   modules_.clear();

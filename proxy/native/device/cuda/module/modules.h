@@ -1,9 +1,10 @@
 // Modules, kernels and device variables of one session: virtual handles, and what the driver has for them.
 //
 // Promises: an unloaded module stays with the driver until the next commit, so that restore() can take it
-// back as it was; a variable that restore() makes again has its old address, or restore fails; an image
-// whose own sizes reach beyond its bytes is refused before the driver sees it. All may throw OpError.
-// Called by: Device, with its mutex held and the context bound.
+// back as it was; a variable that restore() makes again has its old address, or restore fails, where the
+// program was told it, and is followed where an alias stands for it; an image whose own sizes reach beyond
+// its bytes is refused before the driver sees it. All may throw OpError. Called by: Device, with its mutex
+// held and the context bound.
 #pragma once
 #include <map>
 #include <memory>
@@ -57,9 +58,12 @@ class Modules {
   const Function& function(uint64_t handle) const;
   void set_attribute(uint64_t function, int32_t attribute, int32_t value);
   uint64_t query(const ops::FunctionQuery& query) const;
+  /// Address and size of a variable, whose address the program is told.
   std::pair<uint64_t, uint64_t> variable(uint64_t module, const std::string& name);
   /// What is then in force.
   uint64_t set_limit(int32_t limit, uint64_t value);
+  /// The size of a variable that is the alias's range of memory from now on.
+  uint64_t variable_behind(uint64_t alias, uint64_t module, const std::string& name);
 
   /// Exactly these. At rest only.
   void restore(const Resources& wanted);
@@ -90,7 +94,7 @@ class Modules {
   std::map<uint64_t, Loaded> modules_;
   std::vector<Loaded> unloaded_;  // since the last commit
   std::unordered_map<uint64_t, Function> functions_;
-  std::map<uint64_t, uint64_t> variables_;  // address -> module: adopted by the memory
+  std::map<uint64_t, uint64_t> variables_;  // address or alias -> module: adopted by the memory
 };
 
 }  // namespace jitc::cuda

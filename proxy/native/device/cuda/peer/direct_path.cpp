@@ -61,7 +61,7 @@ bool DirectPath::move_blocks(const DirectTransfer& transfer, std::span<const Mem
   const std::string refusal = std::ranges::all_of(ranges, there) ? "" : "a block is not allocated";
   const std::chrono::milliseconds rest = quiesce_.limit();
   std::packaged_task<Outcome()> task([end = std::make_shared<PeerEndpoint>(context_, nccl_path_, transfer),
-                                      blocks = std::vector(ranges.begin(), ranges.end()), refusal,
+                                      blocks = real(memory_, ranges), refusal,
                                       rest] { return run(*end, blocks, refusal, rest); });
   auto done = task.get_future();
   std::thread thread(std::move(task));

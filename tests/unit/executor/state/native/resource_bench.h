@@ -12,6 +12,7 @@
 #include "executor/state/images.h"
 #include "executor/state/resources.h"
 #include "jitc/limits.h"
+#include "jitc/variable_alias.h"
 
 namespace jitc {
 
@@ -72,6 +73,13 @@ class Bench {
     op.bytes = name.size();
     const uint64_t result[2] = {address, bytes};
     give(op, 0, name, 0, std::as_bytes(std::span(result)));
+  }
+  void alias(uint64_t module, std::string_view name, uint64_t alias, uint64_t bytes) {
+    ops::VariableAlias op;
+    op.module = module;
+    op.alias = alias;
+    op.bytes = name.size();
+    give(op, 0, name, 0, std::as_bytes(std::span(&bytes, 1)));
   }
   void launch(uint64_t stream, uint64_t handle) {
     ops::KernelLaunch op;

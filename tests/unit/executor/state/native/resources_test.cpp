@@ -60,6 +60,7 @@ void fill(Bench& bench) {
   bench.give(with<ops::LimitSet>(0, 0u, uint64_t{2048}));
   bench.give(with<ops::LimitSet>(0, 0u, uint64_t{4096}));
   bench.give(with<ops::LimitSet>(3, 0u, uint64_t{2}), 0, {}, 215);  // refused
+  bench.alias(21, "table", kFirstAlias, 64);
   bench.give(with<ops::BlasCreate>(uint64_t{40}));
   set_mode(bench, 40, ops::BlasField::pointer_mode, 1);
   bench.give(with<ops::BlasSet>(uint64_t{40}, uint32_t{3}, 0, uint64_t{0x1000}, uint64_t{512}));
@@ -119,6 +120,11 @@ void modules(const std::string& folder) {
   CHECK(all.functions.size() == 2 && all.functions[0].name == "kernel");
   CHECK((all.functions[0].attributes == std::map<int32_t, int32_t>{{8, 100}}));
   CHECK(all.variables.size() == 1 && all.variables[0].address == 0x7000 && all.variables[0].bytes == 64);
+  bench.alias(20, "table", kFirstAlias, 64);
+  bench.alias(20, "counter", kFirstAlias + kAliasSpace, 8);
+  all = bench.list();
+  CHECK(all.variables.size() == 3 && all.variables[0].name == "counter" && all.variables[0].bytes == 8);
+  CHECK(all.variables[1].address == 0x7000 && all.variables[2].address == kFirstAlias);
   bench.give(with<ops::ModuleUnload>(uint64_t{20}));
   all = bench.list();
   CHECK(all.modules.size() == 1 && all.functions.size() == 1 && all.variables.empty());
@@ -335,8 +341,9 @@ void packed_and_back(const std::string& folder) {
   Unpacker unpacker(bytes);
   const Resources again = unpack_resources(unpacker, bench.images);
   CHECK(packed(again) == bytes);
-  CHECK(again.modules.size() == 2 && again.functions.size() == 2 && again.variables.size() == 1);
+  CHECK(again.modules.size() == 2 && again.functions.size() == 2 && again.variables.size() == 2);
   CHECK(again.functions[0].attributes.at(9) == -1 && again.variables[0].name == "table");
+  CHECK(again.variables[1].address == kFirstAlias && again.variables[1].bytes == 64);
   CHECK(again.executables.size() == 2 && again.executables[0].ops == again.executables[1].ops);
   CHECK(again.executables[0].flags == 8 && again.graphs.size() == 1);
   CHECK(again.captures.size() == 1 && again.captures[0].stream == 9);

@@ -31,6 +31,15 @@ def live(gpu: Cuda) -> list[LiveBlock]:
     return [LiveBlock.from_buffer_copy(data[at : at + 24]) for at in range(0, 24 * boundary.fields["count"], 24)]
 
 
+def aliases(gpu: Cuda) -> list[int]:
+    """Given since the last look."""
+    return [op.fields["alias"] for op in gpu.take() if op.name == "variable_alias"]
+
+
+def is_alias(address: int) -> bool:
+    return 1 << 62 <= address < 1 << 63 and address % (1 << 40) == 0
+
+
 def test_address_and_size_are_asked_once(gpu: Cuda) -> None:
     place = next(PLACES)
     symbol = Program(gpu).variable(96, place)
@@ -49,8 +58,11 @@ def test_copies_go_to_the_variable_and_come_from_it(gpu: Cuda) -> None:
     gpu.ok("cudaMemcpyToSymbol", symbol, there, c_size_t(16), c_size_t(8), TO_DEVICE)
     gpu.ok("cudaMemcpyFromSymbol", back, symbol, c_size_t(16), c_size_t(8), FROM_DEVICE)
     assert back.raw == there.raw
-    copies = [op for op in gpu.take() if op.name.startswith("copy")]
-    assert [(op.name, op.fields["address"]) for op in copies] == [("copy_h2d", place + 8), ("copy_d2h", place + 8)]
+    *_, asked, to, back_again = gpu.take()
+    alias = asked.fields["alias"]
+    assert asked.name == "variable_alias" and is_alias(alias)
+    copies = [(op.name, op.fields["address"]) for op in (to, back_again)]
+    assert copies == [("copy_h2d", alias + 8), ("copy_d2h", alias + 8)]
     stream = gpu.make("cudaStreamCreateWithFlags", 1)
     memory = gpu.malloc(64)
     gpu.ok("cudaMemcpyToSymbolAsync", symbol, c_uint64(memory), c_size_t(8), c_size_t(0), BY_ADDRESS, c_uint64(stream))
@@ -59,6 +71,45 @@ def test_copies_go_to_the_variable_and_come_from_it(gpu: Cuda) -> None:
     assert gpu.cudaMemcpyToSymbol(symbol, there, c_size_t(16), c_size_t(49), TO_DEVICE) == 1
     assert gpu.cudaMemcpyToSymbol(symbol, there, c_size_t(16), c_size_t(0), FROM_DEVICE) == 21
     assert gpu.cudaMemcpyFromSymbol(back, symbol, c_size_t(16), c_size_t(0), TO_DEVICE) == 21
+
+
+def test_only_who_asks_for_the_address_is_told(gpu: Cuda) -> None:
+    """Size and content do not need it: the alias is enough, also where the process uses that address itself."""
+    taken = mmap.mmap(-1, 4096)
+    symbol = Program(gpu).variable(8, ctypes.addressof(ctypes.c_char.from_buffer(taken)))
+    size, content = c_size_t(), ctypes.create_string_buffer(8)
+    gpu.ok("cudaGetSymbolSize", byref(size), symbol)
+    gpu.ok("cudaMemcpyToSymbol", symbol, content, c_size_t(8), c_size_t(0), TO_DEVICE)
+    assert size.value == 8 and len(aliases(gpu)) == 1
+    assert gpu.cudaGetSymbolAddress(byref(c_uint64()), symbol) == 801
+
+
+def test_an_alias_stays_when_the_address_is_asked_for(gpu: Cuda) -> None:
+    """What a pointer says goes to the address; the symbol, and what is live, are as they were."""
+    place, content = next(PLACES), ctypes.create_string_buffer(8)
+    symbol = Program(gpu).variable(8, place)
+    gpu.ok("cudaMemcpyToSymbol", symbol, content, c_size_t(8), c_size_t(0), TO_DEVICE)
+    (alias,) = aliases(gpu)
+    before = [bytes(block) for block in live(gpu)]
+    assert gpu.make("cudaGetSymbolAddress", symbol) == gpu.make("cudaGetSymbolAddress", symbol) == place
+    assert names(gpu) == ["variable_get"]
+    assert [bytes(block) for block in live(gpu)] == before
+    gpu.ok("cudaMemcpyFromSymbol", content, symbol, c_size_t(8), c_size_t(0), FROM_DEVICE)
+    gpu.ok("cudaMemcpy", content, c_uint64(place), c_size_t(8), FROM_DEVICE)
+    assert [op.fields["address"] for op in gpu.take()][-2:] == [alias, place]
+
+
+def test_variables_have_aliases_of_their_own(gpu: Cuda) -> None:
+    program, size = Program(gpu), c_size_t()
+    for symbol in [program.variable(8, next(PLACES)) for _ in range(3)]:
+        gpu.ok("cudaGetSymbolSize", byref(size), symbol)
+    given = aliases(gpu)
+    assert len(set(given)) == 3 and all(map(is_alias, given))
+    assert set(given) <= {block.address for block in live(gpu)}
+    program.unregister()
+    assert not set(given) & {block.address for block in live(gpu)}
+    gpu.ok("cudaGetSymbolSize", byref(size), Program(gpu).variable(8, next(PLACES)))
+    assert not set(given) & set(aliases(gpu))
 
 
 def test_a_pointer_to_a_variable_is_known(gpu: Cuda) -> None:
@@ -125,6 +176,7 @@ def test_variables_of_driver_modules(gpu: Cuda) -> None:
     gpu.ok("cuModuleGetGlobal_v2", byref(address), byref(size), c_uint64(module), name.encode())
     assert (address.value, size.value) == (place, 32)
     gpu.ok("cuModuleGetGlobal_v2", None, byref(size), c_uint64(module), name.encode())
+    assert not aliases(gpu)
     assert gpu.cuModuleGetGlobal_v2(byref(address), None, c_uint64(module), b"no such variable") == 500
     gpu.ok("cuModuleUnload", c_uint64(module))
     attributes = PointerAttributes()
