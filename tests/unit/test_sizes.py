@@ -24,7 +24,7 @@ LARGE_CLASSES = {
     "proxy/native/device/cuda/device/device.h Device": (32, 19),
     "proxy/native/device/cuda/memory/memory.h Memory": (38, 16),
     "proxy/native/device/software/memory/memory.h Memory": (35, 12),
-    "proxy/native/executor/state/resources.h ResourceTable": (42, 19),
+    "proxy/native/executor/state/resources.h ResourceTable": (36, 16),
     "proxy/native/device/cuda/collective/nccl.h Nccl": (4, 21),
 }
 PRODUCT = ("client_shim", "interpose", "protos", "proxy")

@@ -25,9 +25,9 @@ std::optional<ResourceTable::Excess> ResourceTable::excess(const ops::OpHeader& 
     case ops::Limit::communicators:
       return check("communicators", communications_.size(), limits::kCommunicators);
     case ops::Limit::modules:
-      return check("modules", modules_.size(), limits::kModules);
+      return check("modules", modules_.modules(), limits::kModules);
     case ops::Limit::functions:
-      return check("functions and variables", functions_.size() + variables_.size(), limits::kFunctions);
+      return check("functions and variables", modules_.functions_and_variables(), limits::kFunctions);
     case ops::Limit::graphs:
       return check("graphs", graphs_.size() + executables_.size(), limits::kGraphs);
     case ops::Limit::blas_handles:

@@ -3,24 +3,9 @@
 
 #include "executor/journal/wire.h"
 #include "jitc/generated_op_traits.h"
-#include "jitc/variable_alias.h"
+#include "values.h"
 
 namespace jitc {
-namespace {
-template <class Map>
-auto values(const Map& map) {
-  std::vector<typename Map::mapped_type> list;
-  list.reserve(map.size());
-  for (const auto& entry : map) list.push_back(entry.second);
-  return list;
-}
-
-template <class Map>
-void add(Map& variables, Resources::Variable one) {
-  variables[{one.module, one.name, is_aliased(one.address)}] = std::move(one);
-}
-}  // namespace
-
 bool completes_synchronously(const ops::OpInfo& info) {
   const ops::Making making = ops::traits(info).making;
   return making == ops::Making::synchronous || making == ops::Making::synchronous_and_again;
@@ -33,7 +18,9 @@ void ResourceTable::apply(const ops::OpHeader& op, uint32_t status, Result resul
   if (status != 0) return;
   ops::visit(op, [&]<class Op>(const Op& one) {
     if constexpr (ops::traits(Op::kId).result_is_state)
-      on(one, result);
+      modules_.on(one, result);
+    else if constexpr (requires { modules_.on(one); })
+      modules_.on(one);
     else if constexpr (requires { communications_.on(one); })
       communications_.on(one);
     else if constexpr ((ops::info(Op::kId).resource && Op::kId != ops::OpId::capture_end) ||
@@ -69,35 +56,6 @@ void ResourceTable::on(const ops::GraphLaunch& op) {
   if (found != executables_.end()) communications_.launch(op.header, found->second.ops->collectives);
 }
 
-void ResourceTable::on(const ops::ModuleLoad& op) { modules_[op.module] = {op.module, op.hash, op.bytes}; }
-void ResourceTable::on(const ops::ModuleUnload& op) {
-  modules_.erase(op.module);
-  std::erase_if(functions_, [&](const auto& one) { return one.second.module == op.module; });
-  std::erase_if(variables_, [&](const auto& one) { return one.second.module == op.module; });
-}
-void ResourceTable::on(const ops::FunctionGet& op) {
-  functions_[op.function] = {op.function, op.module, wire::name_of(op), {}};
-}
-void ResourceTable::on(const ops::FunctionSet& op) {
-  const auto found = functions_.find(op.function);
-  if (found != functions_.end()) found->second.attributes[op.attribute] = op.value;
-}
-void ResourceTable::on(const ops::VariableGet& op, Result result) {
-  Resources::Variable found{op.module, wire::name_of(op), 0, 0};
-  if (result.size() != sizeof(found.address) + sizeof(found.bytes)) return;
-  std::memcpy(&found.address, result.data(), sizeof(found.address));
-  std::memcpy(&found.bytes, result.data() + sizeof(found.address), sizeof(found.bytes));
-  add(variables_, std::move(found));
-}
-void ResourceTable::on(const ops::VariableAlias& op, Result result) {
-  Resources::Variable found{op.module, wire::name_of(op), op.alias, 0};
-  if (result.size() != sizeof(found.bytes)) return;
-  std::memcpy(&found.bytes, result.data(), sizeof(found.bytes));
-  add(variables_, std::move(found));
-}
-
-void ResourceTable::on(const ops::LimitSet& op) { limits_[op.limit] = {op.limit, op.value}; }
-
 void ResourceTable::on(const ops::BlasCreate& op) { blas_[op.handle] = {op.handle, 0, 0, 0, 0, 0}; }
 void ResourceTable::on(const ops::BlasDestroy& op) { blas_.erase(op.handle); }
 void ResourceTable::on(const ops::BlasSet& op) {
@@ -129,16 +87,13 @@ void ResourceTable::reset(const Resources& resources) {
   for (const auto& one : resources.allocations) allocations_[one.address] = one;
   for (const auto& one : resources.streams) streams_[one.handle] = one;
   for (const auto& one : resources.events) events_[one.handle] = one;
-  for (const auto& one : resources.modules) modules_[one.handle] = one;
-  for (const auto& one : resources.functions) functions_[one.handle] = one;
-  for (const auto& one : resources.limits) limits_[one.limit] = one;
-  for (const auto& one : resources.variables) add(variables_, one);
   for (const auto& one : resources.graphs) graphs_[one.handle] = one;
   for (const auto& one : resources.executables) executables_[one.handle] = one;
   for (const auto& one : resources.blas) blas_[one.handle] = one;
   for (const auto& one : resources.host_ranges) host_ranges_[one.address] = one;
   for (const auto& one : resources.held) held_[one.handle] = one;
   for (const auto& one : resources.dnn_plans) dnn_plans_[one.handle] = one;
+  modules_.reset(resources);
   communications_.reset(resources);
   for (const auto& one : resources.captures) resume_capture(one);
 }
@@ -150,10 +105,7 @@ Resources ResourceTable::list(const Backend& backend) const {
   resources.events = values(events_);
   resources.communicators = communications_.list(backend);
   resources.tally = communications_.tally();
-  resources.modules = values(modules_);
-  resources.functions = values(functions_);
-  resources.variables = values(variables_);
-  resources.limits = values(limits_);
+  modules_.list(resources);
   resources.graphs = values(graphs_);
   resources.executables = values(executables_);
   resources.blas = values(blas_);

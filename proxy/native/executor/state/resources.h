@@ -16,6 +16,7 @@
 #include "communications.h"
 #include "device/backend.h"
 #include "images.h"
+#include "loaded_modules.h"
 #include "packer.h"
 
 namespace jitc {
@@ -70,13 +71,6 @@ class ResourceTable {
   void on(const ops::EventCreate& op);
   void on(const ops::EventDestroy& op);
   void on(const ops::GraphLaunch& op);
-  void on(const ops::ModuleLoad& op);
-  void on(const ops::ModuleUnload& op);
-  void on(const ops::FunctionGet& op);
-  void on(const ops::FunctionSet& op);
-  void on(const ops::VariableGet& op, Result result);
-  void on(const ops::LimitSet& op);
-  void on(const ops::VariableAlias& op, Result result);
   void on(const ops::GraphDestroy& op);
   void on(const ops::GraphInstantiate& op);
   void on(const ops::ExecutableDestroy& op);
@@ -96,16 +90,12 @@ class ResourceTable {
   std::map<uint64_t, Resources::Held> held_;
   std::map<uint64_t, Resources::Stream> streams_;
   std::map<uint64_t, Resources::Event> events_;
-  std::map<uint64_t, Resources::Module> modules_;
-  std::map<uint64_t, Resources::Function> functions_;
-  std::map<int64_t, Resources::Limit> limits_;
-  // By module, name, and whether it is an alias: a program may have both.
-  std::map<std::tuple<uint64_t, std::string, bool>, Resources::Variable> variables_;
   std::map<uint64_t, Resources::Graph> graphs_;
   std::map<uint64_t, Resources::Executable> executables_;
   std::map<uint64_t, Resources::Blas> blas_;
   std::map<uint64_t, Resources::DnnPlan> dnn_plans_;
   std::map<uint64_t, Resources::HostRange> host_ranges_;  // by address
+  LoadedModules modules_;
   Communications communications_;
   // By the stream that each began on.
   std::map<uint64_t, std::shared_ptr<Resources::Content>> captures_;
