@@ -36,7 +36,6 @@ class Ranks:
         one = Counted(self.boundary, self.made, self.spent, self.journal, self.protected)
         return self.spacing.advance([one] * self.count, self.now)
 
-
     def _pay(self, cost: float) -> None:
         self.now += cost
         self.spent += cost
