@@ -164,7 +164,6 @@ def test_on_a_bare_machine(machine: Machine) -> None:
     found = verdicts(document)
     passed = {name for name, verdict in found.items() if verdict == "passed"}
     assert passed == {"preflight", *WITHOUT_TORCH}, document
-    assert document["held"] == "held: 1", "a context, while the steps run"
     assert document["gpu"] == "JITC Fake GPU" and len(document["commit"].removesuffix("-dirty")) == 40
     environment = step(document, "environment")
     assert environment["verdict"] == "failed" and "PyTorch does not compute without the proxy" in environment["reason"]
@@ -179,14 +178,12 @@ def test_on_a_bare_machine(machine: Machine) -> None:
 
 def check_figures(document: dict[str, Any]) -> None:
     probes = step(document, "preflight")["data"]["probes"]
-    assert all(probe["ok"] for probe in probes.values()) and len(probes) == 14
+    assert all(probe["ok"] for probe in probes.values()) and len(probes) == 13
     assert probes["addresses"]["data"]["honoured"] == 12
     assert probes["host_memory"]["data"] | {"register_seconds": 0} == {
         "device_pointer_is_host_pointer": True, "mib": 64, "register_seconds": 0, "read_by_the_gpu": True,
     }  # fmt: skip
     assert probes["variables"]["data"]["fixed_layout"]["same"]
-    assert probes["variables"]["data"]["after_libraries"]["used"] == {"cublas": "yes", "nccl": "yes"}
-    assert probes["killed_with_host_memory"]["data"]["registered_bytes"] > 0
     assert len(probes["nccl_two_processes"]["data"]["ranks"]) == 2
     costs = step(document, "costs")["data"]
     launches = next(one["data"] for one in costs["proxied"] if one["name"] == "launches")
@@ -214,7 +211,7 @@ def test_without_a_gpu(machine: Machine) -> None:
     assert step(document, "preflight")["reason"].startswith("no GPU: ")
     assert {verdict for name, verdict in found.items() if name not in ("preflight", "environment")} == {"not run"}
     assert step(document, "driver_job")["reason"].startswith("no gpu: ")
-    assert document["gpu"] == "" and document["held"].startswith("held: none: ")
+    assert document["gpu"] == ""
 
 
 def test_a_probe_that_is_refused_and_a_library_that_is_missing(machine: Machine, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -27,15 +27,8 @@ from .results import FAILED, NOT_RUN, Results
 #: What a step gets beyond its limit to say what it found: its own waits end with it, and stacks are written then.
 GRACE_SECONDS = 12.0 + stacks.SECONDS
 MISSING, BAD = "missing", "bad"
-#: A step that failed on the GPU runs once more with these, where there is time: what comes out right then says that the
-#: fault lies in work that overlaps, or in kernels that are loaded late. The first outcome stays the step's.
-VARIANT = {"CUDA_LAUNCH_BLOCKING": "1", "CUDA_MODULE_LOADING": "EAGER"}
 #: Bytes of a folder's name in which services can have theirs: the name of a service's socket may have 85.
 FOLDER_LIMIT = 80
-
-
-#: Of a step: its verdict, the reason, what it found.
-Outcome = tuple[str, str, dict[str, object]]
 
 
 class Told(BaseException):
@@ -87,36 +80,16 @@ class Check:
     def run(self, wanted: list[str]) -> None:
         children.adopt_orphans()
         steps = [step for step in plan.PLAN if step.name in wanted]
-        first = steps[:1] if wanted[:1] == ["preflight"] else []  # it measures, among others, what a GPU's start takes
-        self._run(first, steps)
-        with self._held():
-            self._run(steps[len(first) :], steps)
-        self.over = True
-
-    @contextlib.contextmanager
-    def _held(self) -> Iterator[None]:
-        if self._device != "cuda":
-            yield
-            return
-        with children.kept([sys.executable, "-m", "gpu.holder"], Lab(Path()).environment()) as said:
-            self._found.document["held"] = said
-            yield
-
-    def _run(self, some: Sequence[plan.Step], steps: Sequence[plan.Step]) -> None:
-        for step in some:
-            at = steps.index(step)
+        for at, step in enumerate(steps):
+            left = self._end - time.monotonic()
             if why := self._found.lack(step.needs):
                 self._found.add(step.name, NOT_RUN, why)
-            elif not (seconds := self._seconds(step, steps[at + 1 :])):
+            elif left <= 1:
                 self._found.add(step.name, NOT_RUN, "the time of the whole check is over (--minutes, --steps missing)")
-            elif self._step(step, seconds) == FAILED:
-                self._again(step, self._seconds(step, steps[at + 1 :]))
+            else:
+                self._step(step, min(step.limit(left, steps[at + 1 :]), self._cap))
             self.save()
-
-    def _seconds(self, step: plan.Step, later: Sequence[plan.Step]) -> float:
-        """That the step may take now; 0: none is left."""
-        left = self._end - time.monotonic()
-        return min(step.limit(left, later), self._cap) if left > 1 else 0.0
+        self.over = True
 
     def save(self, complete: bool = False) -> None:
         self._found.write(complete)
@@ -127,43 +100,21 @@ class Check:
             name, begin = self._running
             self._found.add(name, NOT_RUN, f"{results.RUNNING}: {why}", time.monotonic() - begin)
 
-    def _again(self, step: plan.Step, seconds: float) -> None:
-        if self._device != "cuda" or plan.GPU not in step.needs or not seconds:
-            return
-        print(f"gpu-check: {step.name}, once more with {VARIANT}", file=sys.stderr, flush=True)
-        begin = time.monotonic()
-        verdict, reason, _ = self._tried(step, seconds, VARIANT)
-        self._found.note(
-            step.name,
-            again={
-                "with": VARIANT,
-                "verdict": verdict,
-                "reason": reason,
-                "seconds": round(time.monotonic() - begin, 1),
-            },
-        )
-        print(f"gpu-check: {step.name}, once more: {verdict}: {reason[:200]}", file=sys.stderr, flush=True)
-
-    def _step(self, step: plan.Step, seconds: float) -> str:
-        """Its verdict."""
+    def _step(self, step: plan.Step, seconds: float) -> None:
         print(f"gpu-check: {step.name} (at most {seconds:.0f} s)", file=sys.stderr, flush=True)
         self._running = step.name, time.monotonic()
         self._found.add(step.name, NOT_RUN, results.RUNNING)
         self._found.write()
         begin = time.monotonic()
-        verdict, reason, data = self._tried(step, seconds, {})
+        try:
+            verdict, reason, data = self._run_child(step, seconds)
+        except Exception as error:  # of the check's own: recorded like any other
+            verdict, reason, data = FAILED, f"the check itself: {type(error).__name__}: {error}", {}
         self._found.add(step.name, verdict, reason, time.monotonic() - begin, data)
         self._running = None
         print(f"gpu-check: {step.name}: {verdict}{': ' * bool(reason)}{reason[:200]}", file=sys.stderr, flush=True)
-        return verdict
 
-    def _tried(self, step: plan.Step, seconds: float, variant: Mapping[str, str]) -> Outcome:
-        try:
-            return self._run_child(step, seconds, variant)
-        except Exception as error:  # of the check's own: recorded like any other
-            return FAILED, f"the check itself: {type(error).__name__}: {error}", {}
-
-    def _run_child(self, step: plan.Step, seconds: float, variant: Mapping[str, str]) -> Outcome:
+    def _run_child(self, step: plan.Step, seconds: float) -> tuple[str, str, dict[str, object]]:
         folder = self._evidence.step(step.name)
         with _step_folder() as between:
             request, answer = between / "request.json", between / "answer.json"
@@ -177,7 +128,7 @@ class Check:
                 )
             )  # fmt: skip
             command = [sys.executable, "-m", "gpu.step", str(request), str(answer)]
-            environment = Lab(folder).environment(**variant)
+            environment = Lab(folder).environment()
             ended = children.run(command, seconds + GRACE_SECONDS, environment, folder / "00-step.log")
             known = json.loads(answer.read_text()) if answer.exists() else {}
         self._found.said(known.get("said", {}))

@@ -10,11 +10,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,9 +21,6 @@ _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 #: A process in the kernel's hands (a driver that hangs) does not even end when it is killed: it is left to itself.
 KILL_SECONDS = 10.0
 _given_up: set[int] = set()
-#: What lives as long as the check does.
-_kept: set[int] = set()
-KEPT_SECONDS = 30.0
 
 
 def die_with_parent() -> None:
@@ -71,31 +67,10 @@ def run(command: Sequence[str], seconds: float, environment: Mapping[str, str], 
     return Ended(status, taken, tuple(left))
 
 
-@contextlib.contextmanager
-def kept(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[str]:
-    """The command's first line, or why there is none; it lives until the end, which it sees on its standard input."""
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(environment),
-        text=True, start_new_session=True,
-    )  # fmt: skip
-    assert process.stdin and process.stdout
-    _kept.add(process.pid)
-    try:
-        ready, _, _ = select.select([process.stdout], [], [], KEPT_SECONDS)
-        yield process.stdout.readline().strip() if ready else f"no answer in {KEPT_SECONDS:.0f} s"
-    finally:
-        _kept.discard(process.pid)
-        process.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(KILL_SECONDS)
-        end_all(process)
-        process.stdout.close()
-
-
 def end_all(process: subprocess.Popen[bytes] | None = None) -> list[int]:
-    """Kills every descendant of this process but what is kept; those that are left after all."""
+    """Kills every descendant of this process; those that are left after all."""
     until = time.monotonic() + KILL_SECONDS
-    while left := [one for one in descendants(os.getpid()) if one not in _given_up | _kept]:
+    while left := [one for one in descendants(os.getpid()) if one not in _given_up]:
         for one in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(one, signal.SIGKILL)

@@ -79,11 +79,6 @@ class Results:
             steps.append(step)
         self.document["gpu"] = data.get("gpu") or self.document["gpu"]
 
-    def note(self, name: str, **data: Any) -> None:
-        """More that is known of the step."""
-        (step,) = (one for one in self.document["steps"] if one["name"] == name)
-        step["data"] |= data
-
     def said(self, lines: Mapping[str, int]) -> None:
         """Lines of jitc's, and how often."""
         told: dict[str, int] = self.document["said"]

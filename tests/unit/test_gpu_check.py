@@ -371,7 +371,6 @@ def test_libraries_are_those_of_the_service() -> None:
     assert libraries.path("nccl", ("--gpus", "1", "--nccl=/a/libnccl.so")) == "/a/libnccl.so"
     assert libraries.path("nccl", ("--nccl", "/b/libnccl.so")) == "/b/libnccl.so"
     assert libraries.path("driver", ("--nccl=/a",)) == "libcuda.so.1"
-    assert libraries.path("cublas", ("--cublas", "/c/libcublas.so")) == "/c/libcublas.so"
 
 
 @pytest.mark.parametrize("gpu", ["sm_80", "sm_90", "sm_100"])

@@ -12,12 +12,9 @@ from pathlib import Path
 
 _WHEELS = {
     "nccl": ("nccl/lib/libnccl.so.2",),
-    "cublas": ("cu13/lib/libcublas.so.13", "cublas/lib/libcublas.so.12"),
     "cudart": ("cu13/lib/libcudart.so.13", "cuda_runtime/lib/libcudart.so.12"),
 }
-_SYSTEM = {
-    "driver": "libcuda.so.1", "nccl": "libnccl.so.2", "cublas": "libcublas.so.13", "cudart": "libcudart.so.13"
-}  # fmt: skip
+_SYSTEM = {"driver": "libcuda.so.1", "nccl": "libnccl.so.2", "cudart": "libcudart.so.13"}
 NAMES = tuple(_SYSTEM)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
-import json
 import mmap
 import os
 import statistics
@@ -27,8 +26,6 @@ _HOST_BYTES = 64 * MIB
 _HELD_BYTES = 16 * GIB
 #: Memory counts as free again when so much less than before is missing.
 _SLACK = 64 * MIB
-#: Of the host, what it registers at most; filling and registering that takes a while.
-_REGISTERED_BYTES, _REGISTER_SECONDS = 16 * GIB, 25.0
 _WAIT_SECONDS = 10.0
 _VALUES = tuple(at / 4 for at in range(64))
 
@@ -184,19 +181,9 @@ def holder(request: dict[str, Any]) -> dict[str, Any]:
     if request["busy"]:
         module = driver.module(ptx.ENDLESS)
         driver.launch(driver.function(module, "jitc_endless_kernel"), None)
-    print(json.dumps({"ok": True, "data": _registered(driver, request)}), file=request["answers"], flush=True)
+    print('{"ok": true, "data": {}}', file=request["answers"], flush=True)
     sys.stdin.readline()
     return {}
-
-
-def _registered(driver: Driver, request: dict[str, Any]) -> dict[str, Any]:
-    if not (size := request.get("registered_bytes", 0)):
-        return {}
-    memory = HostMemory(size)
-    ctypes.memset(memory.address, 1, size)
-    begin = time.perf_counter()
-    memory.register(driver)
-    return {"registered_bytes": size, "register_seconds": time.perf_counter() - begin}
 
 
 def killed_process(request: dict[str, Any]) -> dict[str, Any]:
@@ -209,20 +196,13 @@ def killed_busy_process(request: dict[str, Any]) -> dict[str, Any]:
     return _killed(request, busy=True)
 
 
-def killed_with_host_memory(request: dict[str, Any]) -> dict[str, Any]:
-    """The same where it has registered much memory of the host, which the driver gives up page by page first."""
-    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    size = min(_REGISTERED_BYTES, available // (8 if available > 64 * GIB else 64))
-    return _killed(request | {"registered_bytes": size // MIB * MIB}, busy=False)
-
-
 def _killed(request: dict[str, Any], busy: bool) -> dict[str, Any]:
     driver = Driver(request["driver"])
     driver.context()
     before, _ = driver.memory()
     size = min(_HELD_BYTES, before // 4) // (2 * MIB) * (2 * MIB)
     with Part("holder", request | {"bytes": size, "busy": busy}) as part:
-        registering = part.result(_REGISTER_SECONDS)
+        part.result(_WAIT_SECONDS)
         held, _ = driver.memory()
         begin = time.perf_counter()
         part.process.kill()
@@ -234,7 +214,7 @@ def _killed(request: dict[str, Any], busy: bool) -> dict[str, Any]:
     return {
         "held_bytes": size, "seen_missing": before - held, "process_gone_seconds": ended, "memory_free_seconds": freed,
         "still_missing": before - now,
-    } | registering  # fmt: skip
+    }  # fmt: skip
 
 
 def median_us(seconds: list[float]) -> dict[str, float]:

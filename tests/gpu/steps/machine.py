@@ -77,12 +77,9 @@ def _figures(probes: dict[str, Any]) -> dict[str, Any]:
         found["word us"] = data["stream_words"]["non-blocking stream"]["until_seen"]["median_us"]
     if "variables" in data:
         fixed = data["variables"].get("fixed_layout")
-        after = data["variables"].get("after_libraries", fixed)
-        found["variables"] = "move" if not (fixed and fixed["same"]) else "stay" if after["same"] else "stay at first"
+        found["variables"] = "stay" if fixed and fixed["same"] else "move"
     if "killed_process" in data:
         found["freed s"] = data["killed_process"]["memory_free_seconds"]
-    if "killed_with_host_memory" in data:
-        found["with host memory s"] = data["killed_with_host_memory"]["process_gone_seconds"]
     return found
 
 
