@@ -33,7 +33,7 @@ _FAULTS, _NETWORKS, _LIBRARIES, _TIMING = (
 _WITHOUT_TORCH = (GPU, JITC)
 
 PLAN = (
-    Step("preflight", _MACHINE, 60, (), 20),
+    Step("preflight", _MACHINE, 100, (), 20),
     Step("environment", _MACHINE, 150, (), 30),
     Step("smallest_program", _DRIVER, 40, _WITHOUT_TORCH, 10),
     Step("costs", _DRIVER, 60, _WITHOUT_TORCH, 20),
