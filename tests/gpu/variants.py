@@ -1,5 +1,5 @@
-"""A step that failed runs again otherwise, so that one check says which part it was: all variants at once, and where
-that passes, each alone.
+"""A step that failed runs again otherwise, so that one check says which part it was: with launches that block, then
+with all other variants at once, and where that passes, with each of them.
 
 Called by: check.py. Promises: the step's verdict stays that of its first run; what the others came to is beside it
 (`data.variants`), and their logs are in the step's folder. They take no time that later steps are to have.
@@ -13,14 +13,15 @@ from typing import Any
 from .plan import JITC, Step
 from .results import PASSED
 
-#: What every process of the step then has in its environment: of the driver, and of jitc (docs/cli.md).
-VARIANTS: dict[str, dict[str, str]] = {
-    "blocking launches": {"CUDA_LAUNCH_BLOCKING": "1"},
+#: What every process of the step then has in its environment: of the driver, and of jitc (docs/cli.md). Launches that
+#: block are none of what is tried at once: a worker that stands in one answers nobody, which may fail by itself.
+BLOCKING = {"blocking launches": {"CUDA_LAUNCH_BLOCKING": "1"}}
+OTHERS: dict[str, dict[str, str]] = {
     "eager loading": {"CUDA_MODULE_LOADING": "EAGER"},
     "plain copies": {"JITC_PLAIN_COPIES": "1"},
     "a mark per op": {"JITC_MARK_EVERY_OP": "1"},
 }
-ALL = "all variants"
+ALL = "all others"
 #: That run also has this: libraries say more of what they do.
 _SAID = {"NCCL_DEBUG": "INFO"}
 
@@ -32,9 +33,9 @@ def again(step: Step, run: Run, seconds: Callable[[], float]) -> Iterator[list[d
     """Runs it while there is time (seconds: what is left for that); after each run, what all of them came to."""
     if JITC not in step.needs:
         return  # it is below jitc
-    together = _SAID | {name: value for one in VARIANTS.values() for name, value in one.items()}
+    together = _SAID | {name: value for one in OTHERS.values() for name, value in one.items()}
     found: list[dict[str, Any]] = []
-    for variant, environment in ((ALL, together), *VARIANTS.items()):
+    for variant, environment in (*BLOCKING.items(), (ALL, together), *OTHERS.items()):
         left = min(step.most, seconds())
         if left < step.least:
             return

@@ -116,26 +116,29 @@ def ran(
     return [(one["variant"], one["verdict"]) for one in newest], environments
 
 
+EVERY = (*variants.BLOCKING, variants.ALL, *variants.OTHERS)
+
+
 def test_which_part_it_was() -> None:
-    """All variants at once; each alone only where that passes."""
+    """Blocking launches, the others at once; each of these only where that passes."""
     found, environments = ran({variants.ALL: results.PASSED, "eager loading": results.PASSED}, seconds=500)
-    assert [verdict for _, verdict in found] == ["passed", "failed", "passed", "failed", "failed"]
-    assert [name for name, _ in found] == [variants.ALL, *variants.VARIANTS]
-    assert environments[2] == {"CUDA_MODULE_LOADING": "EAGER"}
-    together = {name: value for one in environments[1:] for name, value in one.items()}
-    assert environments[0] == together | {"NCCL_DEBUG": "INFO"} and len(together) == len(variants.VARIANTS)
-    assert ran({})[0] == [(variants.ALL, "failed")]
+    assert [name for name, _ in found] == list(EVERY)
+    assert [verdict for _, verdict in found] == ["failed", "passed", "passed", "failed", "failed"]
+    assert environments[0] == {"CUDA_LAUNCH_BLOCKING": "1"} and environments[2] == {"CUDA_MODULE_LOADING": "EAGER"}
+    together = {name: value for one in environments[2:] for name, value in one.items()}
+    assert environments[1] == together | {"NCCL_DEBUG": "INFO"} and len(together) == len(variants.OTHERS)
+    assert [name for name, _ in ran({}, seconds=500)[0]] == list(EVERY[:2])
 
 
 def test_a_step_runs_again_only_in_time_that_is_left() -> None:
-    everything = dict.fromkeys((variants.ALL, *variants.VARIANTS), results.PASSED)
+    everything = dict.fromkeys(EVERY, results.PASSED)
     assert ran(everything, seconds=14)[0] == []
     assert len(ran(everything, seconds=50)[0]) == 2
     assert ran(everything, needs=())[0] == []  # it is below jitc
 
 
 def test_the_switches_are_documented_and_the_workers() -> None:
-    own = [name for one in variants.VARIANTS.values() for name in one if name.startswith("JITC_")]
+    own = [name for one in variants.OTHERS.values() for name in one if name.startswith("JITC_")]
     documented = (ROOT / "docs" / "cli.md").read_text()
     native = (ROOT / "proxy/native/device/cuda/driver/diagnosis.h").read_text()
     assert len(own) == 2 and all(f"`{name}=1`" in documented and f'"{name}"' in native for name in own)
@@ -200,7 +203,7 @@ def test_a_failed_step_keeps_its_verdict_and_has_its_variants_beside_it(whole: S
     assert (loading["verdict"], loading["reason"], loading["data"]["known"]) == ("failed", "a kernel is not there", 1)
     verdicts = {one["variant"]: one["verdict"] for one in loading["data"]["variants"]}
     assert verdicts == {
-        variants.ALL: "passed", "blocking launches": "failed", "eager loading": "passed", "plain copies": "failed",
+        "blocking launches": "failed", variants.ALL: "passed", "eager loading": "passed", "plain copies": "failed",
         "a mark per op": "failed",
     }  # fmt: skip
     assert "with eager loading: passed" in whole.said

@@ -30,7 +30,7 @@ PROBES: dict[str, tuple[Probe, float]] = {
     "variables": (modules.variables, 30.0),
     "nccl_two_processes": (nccl.two_processes, 25.0),
     "killed_process": (memory.killed_process, 12.0),
-    "killed_with_host_memory": (memory.killed_with_host_memory, 45.0),
+    "killed_with_host_memory": (memory.killed_with_host_memory, 55.0),
     "killed_busy_process": (memory.killed_busy_process, 20.0),
 }
 PARTS: dict[str, Probe] = {
