@@ -130,12 +130,14 @@ class Check:
         known = self._found.step(step.name)
         if self._once or known["verdict"] != FAILED or "not_ended" in known["data"]:
             return
-        kept = sum(one.least for one in later)
-        for found in variants.again(
-            step, functools.partial(self._variant, step), lambda: min(self._cap, self._end - time.monotonic() - kept)
-        ):
+        for found in variants.again(step, functools.partial(self._variant, step), lambda: self._spare(later)):
             self._found.note(step.name, variants=found)
             self.save()
+
+    def _spare(self, later: Sequence[plan.Step]) -> float:
+        """Of what the later steps do not need at least, half: most of them can do with more."""
+        left = self._end - time.monotonic() - sum(one.least for one in later)
+        return min(self._cap, left / 2 if later else left)
 
     def _variant(
         self, step: plan.Step, name: str, environment: Mapping[str, str], seconds: float

@@ -52,7 +52,7 @@ PLAN = (
     Step("convnet", _NETWORKS, 100, least=20),
     Step("validation", _FAULTS, 60),
     Step("graph_with_nccl", _LIBRARIES, 40, least=10),
-    Step("compiled", _LIBRARIES, 60, least=10),
+    Step("compiled", _LIBRARIES, 100, least=10),
     Step("fft", _LIBRARIES, 30, least=8),
     Step("linalg", _LIBRARIES, 30, least=8),
     Step("sparse", _LIBRARIES, 30, least=8),

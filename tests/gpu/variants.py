@@ -2,7 +2,7 @@
 with all other variants at once, and where that passes, with each of them.
 
 Called by: check.py. Promises: the step's verdict stays that of its first run; what the others came to is beside it
-(`data.variants`), and their logs are in the step's folder. They take no time that later steps are to have.
+(`data.variants`), and their logs are in the step's folder. They take no time that later steps need at least.
 """
 
 from __future__ import annotations

@@ -137,6 +137,14 @@ def test_a_step_runs_again_only_in_time_that_is_left() -> None:
     assert ran(everything, needs=())[0] == []  # it is below jitc
 
 
+def test_later_steps_keep_more_than_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = check._parser().parse_args(["--minutes", "5"])
+    monkeypatch.setattr(check, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    made = check.Check(arguments, None, None)  # type: ignore[arg-type]
+    later = tuple(plan.Step(name, "m", 60, least=50) for name in "ab")
+    assert (made._spare(later), made._spare(())) == (100, 300)
+
+
 def test_the_switches_are_documented_and_the_workers() -> None:
     own = [name for one in variants.OTHERS.values() for name in one if name.startswith("JITC_")]
     documented = (ROOT / "docs" / "cli.md").read_text()
