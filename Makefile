@@ -74,8 +74,9 @@ bench: build ## measures overhead, call cost, recovery time, journal, hashes, im
 	  [ -z "$$missed" ] || { echo "goals were missed by$$missed" >&2; exit 1; })
 
 # Without the build, so that it runs where nothing can be built: what is there is checked.
-gpu-check: ## checks on a real NVIDIA GPU, results in docs/gpu-results (REHEARSE=1: without one, tiny; GPU_CHECK: options)
-	@$(or $(wildcard $(PY)),python3) scripts/gpu_check.py $(if $(REHEARSE),--rehearse) $(GPU_CHECK)
+gpu-check: ## checks on a real NVIDIA GPU, results in docs/gpu-results (REHEARSE=1 or stand-ins: without one; GPU_CHECK: options)
+	@$(or $(wildcard $(PY)),python3) $(if $(filter stand-ins,$(REHEARSE)),scripts/gpu_rehearsal.py,scripts/gpu_check.py \
+	  $(if $(REHEARSE),--rehearse)) $(GPU_CHECK)
 
 gpu-bundle: build ## a folder and tar under 64 MiB to run gpu_check.py on a bare GPU machine
 	@$(PY) scripts/gpu_bundle.py

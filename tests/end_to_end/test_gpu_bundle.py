@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolkit.fakes import fake_options, fake_system
+from toolkit.fakes import fake_calls, fake_options, fake_system
 from toolkit.job import ROOT
 from toolkit.leaks import MARK, marked_processes, new_mark
 from toolkit.waiting import until
@@ -178,12 +178,18 @@ def test_on_a_bare_machine(machine: Machine) -> None:
 
 def check_figures(document: dict[str, Any]) -> None:
     probes = step(document, "preflight")["data"]["probes"]
-    assert all(probe["ok"] for probe in probes.values()) and len(probes) == 13
+    assert all(probe["ok"] for probe in probes.values()) and len(probes) == 14
     assert probes["addresses"]["data"]["honoured"] == 12
     assert probes["host_memory"]["data"] | {"register_seconds": 0} == {
         "device_pointer_is_host_pointer": True, "mib": 64, "register_seconds": 0, "read_by_the_gpu": True,
     }  # fmt: skip
-    assert probes["variables"]["data"]["fixed_layout"]["same"]
+    variables = probes["variables"]["data"]
+    assert variables["fixed_layout"]["same"] and variables["after_libraries"]["as_without"]
+    assert variables["after_libraries"]["used"] == {"cublas": "used", "nccl": "used"}
+    for name in ("killed_process", "killed_with_host_memory", "killed_busy_process"):
+        killed = probes[name]["data"]
+        assert 0 < killed["pipe_closed_seconds"] < 10 and 0 < killed["pidfd_readable_seconds"] < 10
+        assert (killed["host_bytes"] > 0) == (name == "killed_with_host_memory")
     assert len(probes["nccl_two_processes"]["data"]["ranks"]) == 2
     costs = step(document, "costs")["data"]
     launches = next(one["data"] for one in costs["proxied"] if one["name"] == "launches")
@@ -200,6 +206,7 @@ def check_evidence(files: dict[str, str]) -> None:
     (report,) = (text for name, text in files.items() if name.startswith("driver_job/") and "report.json" in name)
     assert len(json.loads(report)["recoveries"]) == 4
     assert any(name.startswith("driver_job/") and name.endswith("status.json") for name in files)
+    assert files["held-context/01-held.log"].startswith("the context is held\n")
     assert any("worker-death" in text for name, text in files.items() if name.endswith("-service.log"))
     assert any("step 8 of 8" in text for name, text in files.items() if "driver_job-proxied-1" in name)
 
@@ -242,6 +249,22 @@ def test_a_step_that_hangs(machine: Machine) -> None:
     assert any(name.startswith("smallest_program/") and "status" in name for name in bench.evidence())
 
 
+def test_a_step_that_fails_runs_again_otherwise(machine: Machine, tmp_path: Path) -> None:
+    """The GPU refuses a call of every program: no variant helps, and the worker of the one that ran was told of it."""
+    bench = machine()
+    refused = {"JITC_FAKE_FAIL": "cuMemsetD8Async:1+=1", "JITC_FAKE_LOG": str(tmp_path / "log")}
+    document = bench.run("--steps", "smallest_program", **refused)
+    failed = step(document, "smallest_program")
+    assert failed["verdict"] == "failed"
+    found = {one["variant"]: one["verdict"] for one in failed["data"]["variants"]}
+    assert found == {"blocking launches": "failed", "all others": "failed"}
+    assert any(name.startswith("smallest_program/all-others/") for name in bench.evidence())
+    seen = [call.args.get("environment", "") for call in fake_calls(tmp_path / "log") if call.name == "cuInit"]
+    assert all(
+        any(told in str(one) for one in seen) for told in ("CUDA_LAUNCH_BLOCKING=1", "CUDA_MODULE_LOADING=EAGER")
+    )
+
+
 def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
@@ -269,7 +292,7 @@ def rank_of(bench: Bench, rank: int) -> int | None:
 def test_a_rank_that_dies(machine: Machine) -> None:
     """The other one waits for it, without a limit of its own: the step ends at once, and says which."""
     bench = machine()
-    process = bench.start("--steps", "driver_job")
+    process = bench.start("--steps", "driver_job", "--once")
     os.kill(until(lambda: rank_of(bench, 1), 120, "the second rank runs"), signal.SIGKILL)
     said, _ = process.communicate(timeout=SECONDS)
     job = step(bench.document(), "driver_job")
@@ -283,7 +306,7 @@ def test_a_rank_that_dies(machine: Machine) -> None:
 def test_a_step_that_is_killed(machine: Machine) -> None:
     """It cannot tidy up any more: the check does, and goes on."""
     bench = machine()
-    process = bench.start("--steps", "driver_job,smallest_program")
+    process = bench.start("--steps", "driver_job,smallest_program", "--once")
     until(lambda: rank_of(bench, 0), 120, "a step runs with a service")
     assert bench.services() and all(path.is_relative_to(bench.env["TMPDIR"]) for path in bench.services())
     os.kill(step_of(bench, process.pid), signal.SIGKILL)
@@ -303,6 +326,7 @@ def test_a_check_that_is_killed(machine: Machine, number: signal.Signals) -> Non
     bench = machine()
     process = bench.start("--steps", "smallest_program,driver_job")
     until(lambda: rank_of(bench, 0), 120, "the second step runs")
+    assert sum("held_context" in command.split() for command in marked_processes(bench.mark).values()) == 1
     process.send_signal(number)
     process.communicate(timeout=60)
     until(lambda: not marked_processes(bench.mark), 30, "everything has ended with it")

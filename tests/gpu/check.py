@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -15,18 +16,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-from . import children, plan, results, stacks
+from . import children, plan, results, stacks, variants
 from .evidence import Evidence
+from .held import HeldContext
 from .lab import PACKAGE, ROOT, Lab
+from .preflight import libraries
 from .results import FAILED, NOT_RUN, Results
 
 #: What a step gets beyond its limit to say what it found: its own waits end with it, and stacks are written then.
 GRACE_SECONDS = 12.0 + stacks.SECONDS
 MISSING, BAD = "missing", "bad"
+#: What a rehearsal has in place of a GPU: another device of jitc's, or stand-ins for NVIDIA's libraries (tests/fakes).
+SOFTWARE, STAND_INS = "software", "stand-ins"
 #: Bytes of a folder's name in which services can have theirs: the name of a service's socket may have 85.
 FOLDER_LIMIT = 80
 
@@ -49,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
     evidence = Evidence()
     if earlier_file is not None:
         evidence.take_over(earlier_file.with_suffix(".tar.gz"))
-    check = Check(arguments, found, evidence)
+    check, begin = Check(arguments, found, evidence), time.monotonic()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _told)
     try:
@@ -57,11 +63,13 @@ def main(argv: list[str] | None = None) -> int:
     except Told as asked:
         check.interrupted(str(asked))
     finally:
+        check.let_go()
         children.end_all()
         check.save(complete=check.over)
         evidence.close()
     print(found.text())
     print(f"written: {found.path}, {found.archive}")
+    print(f"{len(wanted)} steps in {time.monotonic() - begin:.0f} s")
     return 0 if found.good(wanted) else 1
 
 
@@ -70,11 +78,14 @@ class Check:
 
     def __init__(self, arguments: argparse.Namespace, found: Results, evidence: Evidence) -> None:
         self._found, self._evidence = found, evidence
-        self._device = "software" if arguments.rehearse else "cuda"
+        self._device = "software" if arguments.rehearse == SOFTWARE else "cuda"
+        self._stand_ins = arguments.rehearse == STAND_INS
         self._options = list(arguments.service)
         self._cap: float = arguments.step_seconds
+        self._once: bool = arguments.once
         self._end = time.monotonic() + arguments.minutes * 60
         self._running: tuple[str, float] | None = None
+        self._held: HeldContext | None = None
         self.over = False
 
     def run(self, wanted: list[str]) -> None:
@@ -85,11 +96,18 @@ class Check:
             if why := self._found.lack(step.needs):
                 self._found.add(step.name, NOT_RUN, why)
             elif left <= 1:
-                self._found.add(step.name, NOT_RUN, "the time of the whole check is over (--minutes, --steps missing)")
+                self._found.add(step.name, NOT_RUN, results.TIME_OVER)
             else:
+                self._hold_for(step)
                 self._step(step, min(step.limit(left, steps[at + 1 :]), self._cap))
+                self.save()
+                self._again(step, steps[at + 1 :])
             self.save()
         self.over = True
+
+    def let_go(self) -> None:
+        if self._held is not None:
+            self._held.close()
 
     def save(self, complete: bool = False) -> None:
         self._found.write(complete)
@@ -100,22 +118,57 @@ class Check:
             name, begin = self._running
             self._found.add(name, NOT_RUN, f"{results.RUNNING}: {why}", time.monotonic() - begin)
 
+    def _hold_for(self, step: plan.Step) -> None:
+        """From the first step on that needs a GPU: until then nobody has started it but for a look."""
+        if self._held is None and self._device == "cuda" and plan.GPU in step.needs:
+            folder = self._evidence.step("held-context")
+            driver = libraries.path("driver", self._options)
+            self._held = HeldContext(driver, Lab(folder).environment(), folder / "01-held.log")
+
+    def _again(self, step: plan.Step, later: Sequence[plan.Step]) -> None:
+        """Which part it was that failed: variants.py."""
+        known = self._found.step(step.name)
+        if self._once or known["verdict"] != FAILED or "not_ended" in known["data"]:
+            return
+        for found in variants.again(step, functools.partial(self._variant, step), lambda: self._spare(later)):
+            self._found.note(step.name, variants=found)
+            self.save()
+
+    def _spare(self, later: Sequence[plan.Step]) -> float:
+        """Of what the later steps do not need at least, half: most of them can do with more."""
+        left = self._end - time.monotonic() - sum(one.least for one in later)
+        return min(self._cap, left / 2 if later else left)
+
+    def _variant(
+        self, step: plan.Step, name: str, environment: Mapping[str, str], seconds: float
+    ) -> tuple[str, str, float]:
+        print(f"gpu-check: {step.name} with {name} (at most {seconds:.0f} s)", file=sys.stderr, flush=True)
+        begin = time.monotonic()
+        verdict, reason, _ = self._outcome(step, seconds, results.slug(name), environment)
+        print(f"gpu-check: {step.name} with {name}: {verdict}", file=sys.stderr, flush=True)
+        return verdict, reason, time.monotonic() - begin
+
     def _step(self, step: plan.Step, seconds: float) -> None:
         print(f"gpu-check: {step.name} (at most {seconds:.0f} s)", file=sys.stderr, flush=True)
         self._running = step.name, time.monotonic()
         self._found.add(step.name, NOT_RUN, results.RUNNING)
         self._found.write()
         begin = time.monotonic()
-        try:
-            verdict, reason, data = self._run_child(step, seconds)
-        except Exception as error:  # of the check's own: recorded like any other
-            verdict, reason, data = FAILED, f"the check itself: {type(error).__name__}: {error}", {}
+        verdict, reason, data = self._outcome(step, seconds)
         self._found.add(step.name, verdict, reason, time.monotonic() - begin, data)
         self._running = None
         print(f"gpu-check: {step.name}: {verdict}{': ' * bool(reason)}{reason[:200]}", file=sys.stderr, flush=True)
 
-    def _run_child(self, step: plan.Step, seconds: float) -> tuple[str, str, dict[str, object]]:
-        folder = self._evidence.step(step.name)
+    def _outcome(self, *what: Any) -> tuple[str, str, dict[str, object]]:
+        try:
+            return self._run_child(*what)
+        except Exception as error:  # of the check's own: recorded like any other
+            return FAILED, f"the check itself: {type(error).__name__}: {error}", {}
+
+    def _run_child(
+        self, step: plan.Step, seconds: float, variant: str = "", changes: Mapping[str, str] | None = None
+    ) -> tuple[str, str, dict[str, object]]:
+        folder = self._evidence.step(step.name, variant)
         with _step_folder() as between:
             request, answer = between / "request.json", between / "answer.json"
             request.write_text(
@@ -123,15 +176,16 @@ class Check:
                     {
                         "name": step.name, "module": step.module, "folder": str(folder), "device": self._device,
                         "options": self._options, "seconds": seconds, "known": self._found.data(),
-                        "scratch": str(between),
+                        "scratch": str(between), "stand_ins": self._stand_ins,
                     }
                 )
             )  # fmt: skip
             command = [sys.executable, "-m", "gpu.step", str(request), str(answer)]
-            environment = Lab(folder).environment()
+            environment = Lab(folder).environment(**changes or {})
             ended = children.run(command, seconds + GRACE_SECONDS, environment, folder / "00-step.log")
             known = json.loads(answer.read_text()) if answer.exists() else {}
-        self._found.said(known.get("said", {}))
+        if not variant:
+            self._found.said(known.get("said", {}))
         data = known.get("data", {})
         if ended.left:
             data["not_ended"] = list(ended.left)
@@ -172,12 +226,12 @@ def _results(arguments: argparse.Namespace) -> tuple[Results, Path | None]:
     if earlier is None and arguments.steps:
         earlier = (place if place.exists() else None) if place.suffix == ".json" else results.newest(place)
     document = results.read(earlier) if earlier else None
-    if document and document["rehearsal"] != arguments.rehearse:
+    if document and document["rehearsal"] != bool(arguments.rehearse):
         raise ValueError(
             f"{earlier} is of {'a rehearsal' if document['rehearsal'] else 'a real GPU'}: name another --from"
         )
-    found = Results(place, _commit(), arguments.rehearse, document)
-    found.document["gpu"] = "software device" if arguments.rehearse else found.document["gpu"]
+    found = Results(place, _commit(), bool(arguments.rehearse), document)
+    found.document["gpu"] = "software device" if arguments.rehearse == SOFTWARE else found.document["gpu"]
     return found, earlier
 
 
@@ -231,8 +285,13 @@ def _parser() -> argparse.ArgumentParser:
         help="the earlier file that --steps adds to (the one at --out, or the newest there)",
     )  # fmt: skip
     parser.add_argument("--minutes", type=float, default=9.0, help="for all steps together (%(default)s)")
+    parser.add_argument("--once", action="store_true", help="a step that failed does not run again with variants")
     parser.add_argument("--step-seconds", type=float, default=3600.0, metavar="S", help="the most that a step gets")
-    parser.add_argument("--rehearse", action="store_true", help="on the software device, with tiny models")
+    parser.add_argument(
+        "--rehearse", nargs="?", const=SOFTWARE, default="", choices=(SOFTWARE, STAND_INS),
+        help="without a GPU: on the software device, with tiny models (%(const)s), or with stand-ins for NVIDIA's "
+        "libraries, which PyTorch cannot use",
+    )  # fmt: skip
     parser.add_argument(
         "--service", action="append", default=[], metavar="OPTION",
         help="an option for every jitc-proxyd (--service=--nccl=PATH); libraries named so are taken by preflight too",

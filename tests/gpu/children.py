@@ -21,6 +21,7 @@ _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 #: A process in the kernel's hands (a driver that hangs) does not even end when it is killed: it is left to itself.
 KILL_SECONDS = 10.0
 _given_up: set[int] = set()
+_kept = 0
 
 
 def die_with_parent() -> None:
@@ -31,6 +32,12 @@ def die_with_parent() -> None:
 def adopt_orphans() -> None:
     """Descendants whose parent ends become children of this process, so that they can be found and ended."""
     ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def keep(pid: int) -> None:
+    """This one child is none of a step's: end_all leaves it alone until another one, or 0, is named."""
+    global _kept
+    _kept = pid
 
 
 @dataclass(frozen=True)
@@ -68,9 +75,9 @@ def run(command: Sequence[str], seconds: float, environment: Mapping[str, str], 
 
 
 def end_all(process: subprocess.Popen[bytes] | None = None) -> list[int]:
-    """Kills every descendant of this process; those that are left after all."""
+    """Kills every descendant of this process but the one that is kept; those that are left after all."""
     until = time.monotonic() + KILL_SECONDS
-    while left := [one for one in descendants(os.getpid()) if one not in _given_up]:
+    while left := [one for one in descendants(os.getpid()) if one not in _given_up and one != _kept]:
         for one in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(one, signal.SIGKILL)
@@ -87,8 +94,9 @@ def _reap(process: subprocess.Popen[bytes] | None) -> None:
     if process is not None:
         process.poll()
     with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        while ended := os.waitpid(-1, os.WNOHANG)[0]:
+            if ended == _kept:
+                keep(0)  # its number may be another one's from now on
 
 
 def descendants(ancestor: int) -> list[int]:

@@ -26,9 +26,9 @@ class Evidence:
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="jitc-gpu-"))
 
-    def step(self, name: str) -> Path:
-        """The step's folder, empty: what an earlier run of it left is of no use any more."""
-        folder = self._folder / name
+    def step(self, name: str, variant: str = "") -> Path:
+        """The step's folder, or that of its variant, empty: what an earlier run of it left is of no use any more."""
+        folder = self._folder / name / variant
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         return folder

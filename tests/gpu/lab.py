@@ -69,10 +69,11 @@ class Lab:
     def __init__(
         self, folder: Path, device: str = "cuda", options: Sequence[str] = (), *, seconds: float = 3600.0,
         known: Mapping[str, Any] | None = None, tell: Callable[[dict[str, Any]], None] = lambda data: None,
-        scratch: Path | None = None,
+        scratch: Path | None = None, stand_ins: bool = False,
     ) -> None:  # fmt: skip
         self.folder, self.device, self.options, self.known = folder, device, tuple(options), dict(known or {})
         self.data: dict[str, Any] = {}
+        self.stand_ins = stand_ins  # for NVIDIA's libraries
         self._tell = tell
         self._end = time.monotonic() + seconds
         self._open: list[Program] = []

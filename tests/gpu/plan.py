@@ -33,7 +33,7 @@ _FAULTS, _NETWORKS, _LIBRARIES, _TIMING = (
 _WITHOUT_TORCH = (GPU, JITC)
 
 PLAN = (
-    Step("preflight", _MACHINE, 60, (), 20),
+    Step("preflight", _MACHINE, 100, (), 20),
     Step("environment", _MACHINE, 150, (), 30),
     Step("smallest_program", _DRIVER, 40, _WITHOUT_TORCH, 10),
     Step("costs", _DRIVER, 60, _WITHOUT_TORCH, 20),
@@ -52,7 +52,7 @@ PLAN = (
     Step("convnet", _NETWORKS, 100, least=20),
     Step("validation", _FAULTS, 60),
     Step("graph_with_nccl", _LIBRARIES, 40, least=10),
-    Step("compiled", _LIBRARIES, 60, least=10),
+    Step("compiled", _LIBRARIES, 100, least=10),
     Step("fft", _LIBRARIES, 30, least=8),
     Step("linalg", _LIBRARIES, 30, least=8),
     Step("sparse", _LIBRARIES, 30, least=8),

@@ -23,6 +23,7 @@ SCHEMA = 2
 PASSED, REFUSED, SLOW, FAILED, NOT_RUN = VERDICTS = ("passed", "refused", "slow", "failed", "not run")
 NOT_REACHED = "the check ended before it"
 RUNNING = "the check was ended while this step ran"
+TIME_OVER = "the time of the whole check is over (--minutes, --steps missing)"
 #: Different lines of jitc's that the document keeps; the archive has all.
 _LINES = 60
 _SHORT = 100  # of a reason that many steps have
@@ -79,6 +80,13 @@ class Results:
             steps.append(step)
         self.document["gpu"] = data.get("gpu") or self.document["gpu"]
 
+    def step(self, name: str) -> Step:
+        return next(step for step in self.document["steps"] if step["name"] == name)
+
+    def note(self, name: str, **data: Any) -> None:
+        """More of a step that is known."""
+        self.step(name)["data"] |= data
+
     def said(self, lines: Mapping[str, int]) -> None:
         """Lines of jitc's, and how often."""
         told: dict[str, int] = self.document["said"]
@@ -111,9 +119,16 @@ class Results:
         self._written = path
 
     def good(self, names: Iterable[str]) -> bool:
-        """Whether all of these were run to their end, and did what they should."""
-        verdicts = {step["name"]: step["verdict"] for step in self.document["steps"]}
-        return all(verdicts.get(name) in (PASSED, REFUSED) for name in names)
+        """Whether all of these were run to their end, and did what they should. A rehearsal may have steps that say of
+        themselves that they need a GPU."""
+        steps = {step["name"]: step for step in self.document["steps"]}
+        return all(name in steps and self._good(steps[name]) for name in names)
+
+    def _good(self, step: Step) -> bool:
+        if step["verdict"] in (PASSED, REFUSED):
+            return True
+        reached = not step["reason"].startswith((NOT_REACHED, RUNNING, TIME_OVER))
+        return bool(self.document["rehearsal"]) and step["verdict"] == NOT_RUN and reached
 
     def text(self) -> str:
         return table.text(self.document)

@@ -34,7 +34,7 @@ def main(request_file: str, answer_file: str) -> int:
 
     lab = Lab(
         Path(request["folder"]), request["device"], request["options"], seconds=request["seconds"],
-        known=request["known"], tell=tell, scratch=Path(request["scratch"]),
+        known=request["known"], tell=tell, scratch=Path(request["scratch"]), stand_ins=request["stand_ins"],
     )  # fmt: skip
     verdict, reason = run(lab, request["module"], request["name"])
     lab.close()

@@ -46,6 +46,7 @@ def _figures(step: Mapping[str, Any]) -> str:
     parts += [recovery(one) for one in data.get("recoveries", [])]
     if step["reason"]:
         parts.append(step["reason"].splitlines()[0][:_WIDTH])
+    parts += [f"with {one['variant']}: {one['verdict']}" for one in data.get("variants", [])]
     return "; ".join(parts)
 
 

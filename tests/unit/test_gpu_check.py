@@ -445,7 +445,7 @@ class Serving:
     """In place of a service: every fault is recovered, but for the first ones, which nobody notices."""
 
     def __init__(self, unnoticed: int = 0) -> None:
-        self._left, self._recoveries = unnoticed, list[dict[str, Any]]()
+        self._left, self._recoveries, self._boundaries = unnoticed, list[dict[str, Any]](), 0
 
     def boundary(self) -> int:
         return 7
@@ -462,7 +462,10 @@ class Serving:
         return list(self._recoveries)
 
     def workers(self) -> list[dict[str, Any]]:
-        return []
+        """A boundary since it was asked last."""
+        self._boundaries += 1
+        phases = {"boundaries": self._boundaries, "seconds": {"copy": 0.25 * self._boundaries}}
+        return [{"sessions": [{"boundary_phases": phases}]}]
 
 
 @pytest.mark.parametrize(
@@ -496,6 +499,9 @@ def test_a_missed_goal_is_slow_and_not_failed(place: Lab, monkeypatch: pytest.Mo
     with pytest.raises(StepSlow, match=r"against native: launch-bound 4.000 \(goal 1.5\)$"):
         timing.one_rank(place)
     assert place.data["times"]["gpu-bound"]["goal_met"]
+    timed = {"count": 1, "seconds": {"copy": 0.25}}
+    assert place.data["boundaries"]["gpu-bound"] == {"proxied": timed, "every boundary": timed}
+    assert place.data["figures"] == {"boundaries timed": "gpu-bound 1/1, launch-bound 1/1"}
 
 
 # -- the bundle's own -------------------------------------------------------------------------------

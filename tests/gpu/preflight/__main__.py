@@ -27,13 +27,15 @@ PROBES: dict[str, tuple[Probe, float]] = {
     "host_memory": (memory.host_memory, 8.0),
     "stream_words": (streams.stream_words, 8.0),
     "ptx_jit": (modules.ptx_jit, 8.0),
-    "variables": (modules.variables, 12.0),
+    "variables": (modules.variables, 30.0),
     "nccl_two_processes": (nccl.two_processes, 25.0),
     "killed_process": (memory.killed_process, 12.0),
+    "killed_with_host_memory": (memory.killed_with_host_memory, 55.0),
     "killed_busy_process": (memory.killed_busy_process, 20.0),
 }
 PARTS: dict[str, Probe] = {
-    "holder": memory.holder, "variable_address": modules.variable_address, "rank": nccl.rank,
+    "held_context": machine.held_context, "holder": memory.holder, "rank": nccl.rank,
+    "variable_address": modules.variable_address,
 }  # fmt: skip
 
 

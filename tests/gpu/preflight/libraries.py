@@ -11,10 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _WHEELS = {
+    "cublas": ("cu13/lib/libcublas.so.13", "cublas/lib/libcublas.so.12"),
     "nccl": ("nccl/lib/libnccl.so.2",),
     "cudart": ("cu13/lib/libcudart.so.13", "cuda_runtime/lib/libcudart.so.12"),
 }
-_SYSTEM = {"driver": "libcuda.so.1", "nccl": "libnccl.so.2", "cudart": "libcudart.so.13"}
+_SYSTEM = {
+    "driver": "libcuda.so.1", "nccl": "libnccl.so.2", "cublas": "libcublas.so.13", "cudart": "libcudart.so.13",
+}  # fmt: skip
 NAMES = tuple(_SYSTEM)
 
 

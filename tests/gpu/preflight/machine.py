@@ -7,6 +7,7 @@ import fcntl
 import os
 import platform
 import resource
+import sys
 import time
 from ctypes import byref, c_int
 from pathlib import Path
@@ -21,6 +22,8 @@ ATTRIBUTES = {
     99: "host registration", 89: "concurrent managed access", 100: "pageable access by the host's page tables",
 }  # fmt: skip
 _ADDR_NO_RANDOMIZE, _QUERY = 0x0040000, 0xFFFFFFFF
+#: CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: 0 where several processes may use the GPU.
+_COMPUTE_MODE = 20
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 
 
@@ -143,6 +146,19 @@ def context(request: dict[str, Any]) -> dict[str, Any]:
         "nvml_used_before": before, "nvml_used_after": _answer_used(),
         "host_peak_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
     }  # fmt: skip
+
+
+def held_context(request: dict[str, Any]) -> dict[str, Any]:
+    """A part: holds one until nobody wants it any more. A GPU that takes one process only is left alone."""
+    driver = Driver(request["driver"])
+    driver("cuInit", 0)
+    mode = driver.number("cuDeviceGetAttribute", _COMPUTE_MODE, driver.number("cuDeviceGet", 0))
+    if mode:
+        raise ValueError(f"the GPU's compute mode is {mode}: it does not take several processes")
+    driver.context()
+    print("the context is held", file=request["answers"], flush=True)
+    sys.stdin.readline()
+    return {}
 
 
 def _answer_used() -> Any:

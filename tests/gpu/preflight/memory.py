@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
+import json
 import mmap
 import os
+import select
 import statistics
 import sys
 import time
 from ctypes import byref, c_size_t, c_uint64
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from . import ptx
@@ -22,11 +26,14 @@ BASES = (0x2000_0000_0000, 0x1000_0000_0000, 0x4000_0000_0000, 0x6000_0000_0000)
 SIZES = (2 * MIB, 32 * MIB, 512 * MIB, 4 * GIB)
 _RANGE, _SMALL_RANGE = 2 << 40, 256 * GIB
 _HOST_BYTES = 64 * MIB
-#: What the killed process holds: at most a quarter of what is free.
+#: What a killed process holds: at most a quarter of what is free.
 _HELD_BYTES = 16 * GIB
 #: Memory counts as free again when so much less than before is missing.
 _SLACK = 64 * MIB
 _WAIT_SECONDS = 10.0
+#: Of the host's memory that the killed process has told the GPU of: at most a quarter of what there is room for.
+_HOST_HELD_BYTES, _REGISTER_SECONDS = 16 * GIB, 30.0
+_CONTROL_GROUP = Path("/sys/fs/cgroup")
 _VALUES = tuple(at / 4 for at in range(64))
 
 
@@ -173,22 +180,33 @@ def _added(driver: Driver, to: c_uint64, host: c_uint64) -> tuple[float, ...]:
 
 
 def holder(request: dict[str, Any]) -> dict[str, Any]:
-    """A part: holds memory of the GPU until it is killed, busy or not."""
+    """A part: holds memory of the GPU, and of the host that the GPU knows, until it is killed, busy or not."""
     driver = Driver(request["driver"])
     driver.context()
     driver("cuMemsetD8_v2", driver.allocate(request["bytes"]), 1, c_size_t(2 * MIB))
     driver("cuCtxSynchronize")
+    begin, host = time.perf_counter(), None
+    if request["host_bytes"]:
+        host = HostMemory(request["host_bytes"])
+        host.register(driver)
+    took = time.perf_counter() - begin
     if request["busy"]:
         module = driver.module(ptx.ENDLESS)
         driver.launch(driver.function(module, "jitc_endless_kernel"), None)
-    print('{"ok": true, "data": {}}', file=request["answers"], flush=True)
+    print(json.dumps({"ok": True, "data": {"register_seconds": took}}), file=request["answers"], flush=True)
     sys.stdin.readline()
     return {}
 
 
 def killed_process(request: dict[str, Any]) -> dict[str, Any]:
     """How long after SIGKILL its process is gone, and its memory free."""
-    return _killed(request, busy=False)
+    return _killed(request)
+
+
+def killed_with_host_memory(request: dict[str, Any]) -> dict[str, Any]:
+    """The same where the GPU knows much of the host's memory, as it does a worker's boundaries: the kernel gives that
+    back page by page before anybody hears of the end."""
+    return _killed(request, host_bytes=min(_HOST_HELD_BYTES, host_room() // 4) // (2 * MIB) * (2 * MIB))
 
 
 def killed_busy_process(request: dict[str, Any]) -> dict[str, Any]:
@@ -196,16 +214,26 @@ def killed_busy_process(request: dict[str, Any]) -> dict[str, Any]:
     return _killed(request, busy=True)
 
 
-def _killed(request: dict[str, Any], busy: bool) -> dict[str, Any]:
+def host_room() -> int:
+    """Bytes of the host's memory that may still be used, also by this process's control group."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    room = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    with contextlib.suppress(OSError, ValueError):  # there is none, or no limit ("max")
+        limit, used = (int((_CONTROL_GROUP / name).read_text()) for name in ("memory.max", "memory.current"))
+        room = min(room, max(0, limit - used))
+    return room
+
+
+def _killed(request: dict[str, Any], busy: bool = False, host_bytes: int = 0) -> dict[str, Any]:
     driver = Driver(request["driver"])
     driver.context()
     before, _ = driver.memory()
     size = min(_HELD_BYTES, before // 4) // (2 * MIB) * (2 * MIB)
-    with Part("holder", request | {"bytes": size, "busy": busy}) as part:
-        part.result(_WAIT_SECONDS)
+    with Part("holder", request | {"bytes": size, "busy": busy, "host_bytes": host_bytes}) as part:
+        registered = part.result(_REGISTER_SECONDS)["register_seconds"]
         held, _ = driver.memory()
         begin = time.perf_counter()
-        part.process.kill()
+        heard = _heard_of_its_end(part)
         part.process.wait(_WAIT_SECONDS)
         ended = time.perf_counter() - begin
         while before - (now := driver.memory()[0]) > _SLACK and time.perf_counter() - begin < _WAIT_SECONDS:
@@ -213,8 +241,23 @@ def _killed(request: dict[str, Any], busy: bool) -> dict[str, Any]:
         freed = time.perf_counter() - begin
     return {
         "held_bytes": size, "seen_missing": before - held, "process_gone_seconds": ended, "memory_free_seconds": freed,
-        "still_missing": before - now,
-    }  # fmt: skip
+        "still_missing": before - now, "host_bytes": host_bytes, "register_seconds": registered,
+    } | heard  # fmt: skip
+
+
+def _heard_of_its_end(part: Part) -> dict[str, float]:
+    """Kills it; when its descriptor of a pipe is closed, and when its pidfd becomes readable, as jitc watches both."""
+    assert part.process.stdout is not None
+    process = os.pidfd_open(part.process.pid)
+    awaited = {part.process.stdout.fileno(): "pipe_closed_seconds", process: "pidfd_readable_seconds"}
+    heard: dict[str, float] = {}
+    begin = time.perf_counter()
+    part.process.kill()
+    while awaited and time.perf_counter() - begin < _WAIT_SECONDS:
+        for ready in select.select(list(awaited), (), (), _WAIT_SECONDS)[0]:
+            heard[awaited.pop(ready)] = time.perf_counter() - begin
+    os.close(process)
+    return heard
 
 
 def median_us(seconds: list[float]) -> dict[str, float]:

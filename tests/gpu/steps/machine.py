@@ -76,11 +76,20 @@ def _figures(probes: dict[str, Any]) -> dict[str, Any]:
     if "stream_words" in data:
         found["word us"] = data["stream_words"]["non-blocking stream"]["until_seen"]["median_us"]
     if "variables" in data:
-        fixed = data["variables"].get("fixed_layout")
-        found["variables"] = "stay" if fixed and fixed["same"] else "move"
+        found["variables"] = _variables(data["variables"])
     if "killed_process" in data:
         found["freed s"] = data["killed_process"]["memory_free_seconds"]
+    if "killed_with_host_memory" in data:
+        one = data["killed_with_host_memory"]
+        found[f"end heard s, {one['host_bytes'] >> 30} GiB of the host's"] = one.get("pidfd_readable_seconds", "never")
     return found
+
+
+def _variables(data: dict[str, Any]) -> str:
+    fixed, after = data.get("fixed_layout"), data.get("after_libraries")
+    if not fixed or not fixed["same"]:
+        return "move"
+    return "stay" if after and after["as_without"] else "stay, elsewhere after cuBLAS and NCCL"
 
 
 def environment(lab: Lab) -> dict[str, Any]:
@@ -95,6 +104,8 @@ def environment(lab: Lab) -> dict[str, Any]:
     _asked(lab, "warm")
     if not lab.rehearsal and (why := _asked(lab, "discover", *lab.options)):
         lacks[JITC] = why
+    if lab.stand_ins and not lacks:
+        return {"lacks": {TORCH: "stand-ins for NVIDIA's libraries run none of PyTorch's kernels"}}
     if why := _asked(lab, "torch", "cpu" if lab.rehearsal else "cuda"):
         lacks[TORCH] = f"PyTorch does not compute without the proxy: {why}"
     if lacks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..jobs import Job, interleaved, start, workers
@@ -50,7 +51,7 @@ def torch_costs(lab: Lab) -> dict[str, Any]:
 
 def _timed(lab: Lab, ranks: int, settings: tuple[str, ...], every: bool = False) -> dict[str, Any]:
     """every: also with a boundary in each step, as far apart as they may be otherwise."""
-    lab.note(times={}, workers={}, settled={})
+    lab.note(times={}, workers={}, settled={}, boundaries={})
     with contextlib.ExitStack() as services:
         service = services.enter_context(Service(lab, *workers(lab, ranks), *NO_VALIDATION))
         served: dict[str, Service | None] = {"native": None, "proxied": service}
@@ -59,16 +60,10 @@ def _timed(lab: Lab, ranks: int, settings: tuple[str, ...], every: bool = False)
             served[EVERY] = services.enter_context(Service(lab, *options))
         sides = {side: start(lab, "train", ranks, one, **usable_attention(lab)) for side, one in served.items()}
         for setting in settings:
-            goal, block, rounds = _SETTINGS[setting]
             settled = _settle(sides["proxied"], service, setting, 2 if lab.rehearsal else _SETTLING)
             lab.note(settled=lab.data["settled"] | {setting: settled})
-            if lab.rehearsal:
-                block, rounds = 1, 1
-            one = interleaved(sides, setting, rounds, block)
-            lab.note(
-                times=lab.data["times"] | {setting: one | {"goal": goal, "goal_met": one["ratio"] <= goal}},
-                workers=lab.data["workers"] | {setting: _workers(served)},
-            )
+            _blocks(lab, sides, served, setting)
+    lab.note(figures={"boundaries timed": _counts(lab.data["boundaries"])})
     times = lab.data["times"]
     slow = [f"{name} {one['ratio']:.3f} (goal {one['goal']})" for name, one in times.items() if not one["goal_met"]]
     if slow and not lab.rehearsal:
@@ -76,8 +71,54 @@ def _timed(lab: Lab, ranks: int, settings: tuple[str, ...], every: bool = False)
     return {}
 
 
+def _blocks(lab: Lab, sides: dict[str, Job], served: dict[str, Service | None], setting: str) -> None:
+    """Of one setting; with the boundaries that were made meanwhile."""
+    goal, block, rounds = _SETTINGS[setting]
+    if lab.rehearsal:
+        block, rounds = 1, 1
+    before = _boundaries(served)
+    one = interleaved(sides, setting, rounds, block)
+    inside = {side: asdict(now.since(before[side])) for side, now in _boundaries(served).items()}
+    lab.note(
+        times=lab.data["times"] | {setting: one | {"goal": goal, "goal_met": one["ratio"] <= goal}},
+        workers=lab.data["workers"] | {setting: _workers(served)},
+        boundaries=lab.data["boundaries"] | {setting: inside},
+    )
+
+
 def _workers(served: dict[str, Service | None]) -> dict[str, Any]:
     return {side: service.workers() for side, service in served.items() if service is not None}
+
+
+@dataclass(frozen=True)
+class Boundaries:
+    """Those of all ranks of a side, and the seconds of their phases together."""
+
+    count: int
+    seconds: dict[str, float]
+
+    def since(self, before: Boundaries) -> Boundaries:
+        seconds = {name: value - before.seconds.get(name, 0.0) for name, value in self.seconds.items()}
+        return Boundaries(self.count - before.count, seconds)
+
+
+def _boundaries(served: dict[str, Service | None]) -> dict[str, Boundaries]:
+    """So far; what is timed has those between two of these in it."""
+    found = {}
+    for side, told in _workers(served).items():
+        phases = [session["boundary_phases"] for worker in told for session in worker["sessions"]]
+        seconds: dict[str, float] = {}
+        for name, value in (item for one in phases for item in one["seconds"].items()):
+            seconds[name] = seconds.get(name, 0.0) + value
+        found[side] = Boundaries(sum(one["boundaries"] for one in phases), seconds)
+    return found
+
+
+def _counts(settings: dict[str, dict[str, Any]]) -> str:
+    """By setting, one number per side."""
+    return ", ".join(
+        f"{name} {'/'.join(str(one['count']) for one in sides.values())}" for name, sides in settings.items()
+    )
 
 
 def _settle(job: Job, service: Service, setting: str, steps: int) -> str:

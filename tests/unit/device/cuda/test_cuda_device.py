@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toolkit.fake_leaks import leaks
@@ -53,10 +54,14 @@ def program() -> Path:
 RACING = "stream_results_come_in_the_order_of_the_work_on_all_streams"
 
 
-def run(program: Path, case: str, log: Path) -> list[FakeCall]:
+def run(program: Path, case: str, log: Path, **environ: str) -> list[FakeCall]:
     options = os.environ.get("TSAN_OPTIONS", "") + (":report_bugs=0" if case == RACING else "")
-    run_case(program, case, fake_environment(log) | {"TSAN_OPTIONS": options})
+    run_case(program, case, fake_environment(log) | {"TSAN_OPTIONS": options} | environ)
     return [call for call in fake_calls(log) if not call.runs]
+
+
+def marked_streams(calls: list[FakeCall]) -> set[Any]:
+    return {call.args["stream"] for call in calls if call.name == "cuStreamWriteValue64_v2"}
 
 
 def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
@@ -178,6 +183,24 @@ def test_a_run_of_ops_costs_few_marks(program: Path, tmp_path: Path) -> None:
     assert sum(call.name == "cuStreamWriteValue64_v2" for call in calls) == 200 // 32 + 1
 
 
+def test_every_op_has_a_mark_where_that_is_asked_for(program: Path, tmp_path: Path) -> None:
+    """For diagnosis (driver/diagnosis.h); streams of a capture are left alone even so."""
+    each = {"JITC_MARK_EVERY_OP": "1"}
+    calls = run(program, "stream_ops_run_in_order", tmp_path / "log", **each)
+    assert sum(call.name == "cuStreamWriteValue64_v2" for call in calls) >= 200
+    calls = run(program, "graph_capture_leaves_other_work_alone", tmp_path / "capture", **each)
+    captured = {call.args["stream"] for call in calls if call.name == "cuStreamBeginCapture_v2"}
+    assert captured and not captured & marked_streams(calls)
+
+
+def test_nothing_of_a_boundary_is_registered_where_that_is_asked_for(program: Path, tmp_path: Path) -> None:
+    """For diagnosis; the same bytes arrive."""
+    case, registers = "copier_blocks_arrive_also_across_windows", "cuMemHostRegister_v2"
+    usual = Counter(call.name for call in run(program, case, tmp_path / "log"))
+    plain = Counter(call.name for call in run(program, case, tmp_path / "plain", JITC_PLAIN_COPIES="1"))
+    assert usual[registers] - plain[registers] == 3  # the windows of the arena
+
+
 def test_launches_reach_the_driver_byte_for_byte(program: Path, tmp_path: Path) -> None:
     """Parameters, shape and attributes of a launch; odd structures and what lies between them too."""
     calls = run(program, "kernel_parameters_arrive_as_they_are_laid_out", tmp_path / "log")
@@ -197,7 +220,7 @@ def test_a_capture_does_not_touch_the_streams_of_the_program(program: Path, tmp_
     """Marks go on where they were: none is captured, none is put on a stream that captures."""
     calls = run(program, "graph_capture_leaves_other_work_alone", tmp_path / "log")
     captured = {call.args["stream"] for call in calls if call.name == "cuStreamBeginCapture_v2"}
-    marked = {call.args["stream"] for call in calls if call.name == "cuStreamWriteValue64_v2"}
+    marked = marked_streams(calls)
     assert len(captured) == 1 and marked and not captured & marked
     ended = next(call for call in calls if call.name == "cuStreamEndCapture")
     assert ended.args["nodes"] == 2

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/cuda/driver/diagnosis.h"
 #include "device/cuda/driver/error.h"
 
 namespace jitc::cuda {
@@ -26,7 +27,7 @@ bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& s
   try {
     const device::Residency::Use use(residency_);
     const std::lock_guard lock(mutex_);
-    given_up_ = false;
+    given_up_ = asked_for(kPlainCopies);
     check(driver, "cuCtxSetCurrent", context_->bind());
     // 0 is the lowest priority that there is.
     if (!stream)

@@ -113,6 +113,7 @@ void Device::issue(const ops::OpHeader& op) {
   if (!handler) refuse(kNotSupported, "unknown-op", "the cuda device does not execute it");
   issuer_.check("cuCtxSetCurrent", context_->bind());
   if (!families_.graphs.take(op)) (*handler)(op);
+  streams_.issued();
 }
 
 void Device::fail(const ops::OpHeader& op, const OpError& error) {

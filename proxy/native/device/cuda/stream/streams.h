@@ -11,6 +11,7 @@
 
 #include "base/operands.h"
 #include "completion_poller.h"
+#include "device/cuda/driver/diagnosis.h"
 #include "stream.h"
 
 namespace jitc::cuda {
@@ -46,6 +47,10 @@ class Streams {
   void given(Stream& stream, const ops::OpHeader& op);
   /// The op needs nothing of its stream, but the stream's progress must still pass it.
   void note(const ops::OpHeader& op);
+  /// An op is, with all that belongs to it: time for a mark where each is to have one (driver/diagnosis.h).
+  void issued() {
+    if (marks_every_op_) mark_all();
+  }
   void mark_all();
   bool all_marked() const { return unmarked_.empty(); }
   bool all_idle();
@@ -57,6 +62,7 @@ class Streams {
  private:
   using Pointer = std::unique_ptr<Stream>;
 
+  const bool marks_every_op_ = asked_for(kMarkEveryOp);
   const std::shared_ptr<Context> context_;
   CompletionPoller& poller_;
   Stream legacy_;
