@@ -55,6 +55,11 @@ VERSIONS = {
 ATTACHES, COMMANDS = 256, 64
 
 
+def _shares(config: Config) -> tuple[int, int | None]:
+    """What decides about the memory of each GPU."""
+    return config.memory_limit, config.worker_overhead
+
+
 class Service:
     """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be made."""
 
@@ -70,8 +75,9 @@ class Service:
             log = open_log(self.keeper)
             if self.takes_over and not has_sessions(log):
                 log = self._begin_anew()
-            self.config = note_options(config, log, self.backend.gpus[0].memory_total)
-            if self.config.memory_limit != config.memory_limit:
+            backend = self.backend
+            self.config = note_options(config, log, backend.gpus[0].memory_total, backend.worker_overhead)
+            if _shares(self.config) != _shares(config):
                 self.backend = open_backend(self.config)
             config = self.config
             config.images_directory().mkdir(mode=0o700, exist_ok=True)

@@ -63,6 +63,7 @@ class Backend(Protocol):
     device: str
     gpus: list[GpuFacts]
     address_base: int  # where the ranges of addresses of all sessions begin
+    worker_overhead: int  # bytes of a GPU's memory that each of several workers there has beside its share
 
     def assignment(self, index: int, guest: int = 0) -> Assignment:
         """guest: a number of its own for a worker whose rank shares the GPU with another rank of its job."""

@@ -77,6 +77,7 @@ class SoftwareBackend:
     """See above."""
 
     device = "software"
+    worker_overhead = 0
 
     def __init__(self, config: Config) -> None:
         if config.workers_per_gpu > 1:

@@ -89,6 +89,7 @@ class Config:
     spare_gpus: int = 0  # of them, the last ones, which programs do not see: they take the place of lost ones
     workers_per_gpu: int = 1  # virtual GPUs, each with a worker of its own, on one physical GPU
     memory_limit: int = 0  # of a virtual GPU; 0: the device's own, divided
+    worker_overhead: int | None = None  # bytes of a shared GPU that each worker has beside its share; None: measured
     threads: int = 0  # of one operator; 0: cores divided by GPUs
     hang_seconds: float = HANG_SECONDS  # nothing heard, no progress for so long: a fault; 0: never
     libraries: Mapping[str, str] = field(default_factory=dict)  # what was named: option -> path; others are looked for

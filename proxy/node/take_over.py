@@ -47,18 +47,18 @@ def has_sessions(log: Log) -> bool:
     return bool(log.entries("session/"))
 
 
-def note_options(config: Config, log: Log, gpu_memory: int = 0) -> Config:
+def note_options(config: Config, log: Log, gpu_memory: int = 0, worker_overhead: int = 0) -> Config:
     """Writes down the options, or compares them with those of the service before. Raises OtherOptions.
 
     Returns them, with those that follow from the machine: these stay as they were for the jobs that are running.
-    gpu_memory: of a GPU, as this machine has it.
+    gpu_memory: of a GPU, as this machine has it; worker_overhead: as it was measured, now beside jobs that run.
     """
     left = log.get("options")
     if not config.snapshot_bytes:
         config = replace(config, snapshot_bytes=left["snapshot_bytes"] if left else _room_for_copies())
     ours = {name: getattr(config, name) for name in BINDING} | {"libraries": dict(config.libraries)}
     if left is None:
-        log.put("options", ours | {"gpu_memory": gpu_memory})
+        log.put("options", ours | {"gpu_memory": gpu_memory, "worker_overhead": worker_overhead})
         return config
     different = [name for name in BINDING if left.get(name) != ours[name]]
     if different:
@@ -68,6 +68,8 @@ def note_options(config: Config, log: Log, gpu_memory: int = 0) -> Config:
             f"jobs are running that began with {BINDING[name]} {theirs}, not {mine}; "
             "start jitc-proxyd with the same options, or end the jobs first"
         )
+    if left.get("worker_overhead", worker_overhead) != worker_overhead:
+        return replace(config, worker_overhead=left["worker_overhead"])
     if left.get("gpu_memory", gpu_memory) != gpu_memory and not config.memory_limit:  # a container's limit has changed
         config = replace(config, memory_limit=left["gpu_memory"])
     return config

@@ -89,8 +89,13 @@ def test_workers_on_one_gpu_have_all_of_their_shares(
     assert calm == struck
     os.kill(service.status()["gpus"][1]["worker_pid"], signal.SIGKILL)
     assert programs[0].step() == programs[1].step()
+    # The next service finds the GPU full, and shares stay what they are.
+    service.replace()
+    assert {gpu.memory_total for gpu in describe(service)} == {432 << 20}
+    os.kill(service.status()["gpus"][0]["worker_pid"], signal.SIGKILL)
+    assert programs[0].step() == programs[1].step()
     assert [program.finish() for program in programs] == [(0, "")] * 2
-    service.survived(1)
+    service.survived(2)
 
 
 def test_memory_is_mapped_by_hand(workplace: Workplace, environment: dict[str, str], start: Start) -> None:

@@ -26,7 +26,6 @@ _MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # CUdevice_attribute
 #: Of a worker's share, what is left for communicators of NCCL and kernels that libraries load: this part of it, but not
 #: more than so many bytes.
 LIBRARIES_PART, LIBRARIES_BYTES = 32, 512 << 20
-_ALIGNMENT = 2 << 20
 #: What is missing without a library, and the wheels that provide it.
 _WITHOUT = {
     "nccl": "refused: collectives (pip install nvidia-nccl-cu13 or nvidia-nccl-cu12, or --nccl PATH)",
@@ -52,7 +51,7 @@ class CudaBackend:
             {
                 "libraries": paths, "own_lt": "cublaslt" in named,
                 "address_bases": config.address_bases, "address_bytes": config.address_bytes,
-                "measure": config.workers_per_gpu > 1,
+                "measure": config.workers_per_gpu > 1 and config.worker_overhead is None,
             }
         )  # fmt: skip
         self._seen = _chosen(answer, len(self._physical), config.gpus)
@@ -61,6 +60,10 @@ class CudaBackend:
         self._libraries: Mapping[str, Mapping[str, Any]] = answer["libraries"]
         _check_libraries(self._libraries, named)
         self._share, self._limit = config.workers_per_gpu, config.memory_limit
+        known = config.worker_overhead
+        # Contexts cost the same on equal GPUs; where others use one, it tells too much.
+        measured = (int(gpu["taken"]) for gpu in self._seen if "taken" in gpu)
+        self.worker_overhead = min(measured, default=0) if known is None else known
         self.gpus = [
             _facts(gpu, number, part, memory=self._memory(gpu), cudnn=bool(self._libraries["cudnn"]["path"]))
             for part in range(self._share)
@@ -98,8 +101,8 @@ class CudaBackend:
         """Workers that share a GPU have contexts, NCCL and cuBLAS there too: that is nobody's share."""
         share = int(gpu["memory"]) // self._share
         if self._share > 1:
-            share = max(share - int(gpu["taken"]) - min(share // LIBRARIES_PART, LIBRARIES_BYTES), share // 2)
-            share = share // _ALIGNMENT * _ALIGNMENT
+            share = max(share - self.worker_overhead - min(share // LIBRARIES_PART, LIBRARIES_BYTES), share // 2)
+            share = share // probe.ALIGNMENT * probe.ALIGNMENT
         return min(share, self._limit) if self._limit else share
 
     def _visible_name(self, physical: int) -> str:

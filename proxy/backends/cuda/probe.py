@@ -7,6 +7,7 @@ input gets a JSON answer on standard output; libraries are opened with ctypes on
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -23,7 +24,7 @@ SECONDS = 180.0
 #: CUdevice_attribute values that are asked for; the driver refuses those that it does not know.
 LAST_ATTRIBUTE = 200
 _OURS = "jitc_device_kind"
-_ALIGNMENT = 2 << 20
+ALIGNMENT = 2 << 20
 
 
 def ask(request: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -83,7 +84,7 @@ class _Driver:
 
     def taken_by_a_context(self, ordinal: int, cublas: str) -> int:
         """Bytes of the GPU's memory that are gone once a process has a context and a cuBLAS handle there, with what
-        others use. Raises _Failed."""
+        others use. Raises _Failed, also where the GPU is full."""
         device, context = ctypes.c_int(), ctypes.c_void_p()
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self._call("cuDeviceGet", ctypes.byref(device), ordinal)
@@ -119,7 +120,7 @@ class _Driver:
 
     def _refuses(self, base: int, size: int) -> str:
         got, zero = ctypes.c_uint64(), ctypes.c_uint64(0)
-        arguments = ctypes.c_size_t(size), ctypes.c_size_t(_ALIGNMENT), ctypes.c_uint64(base), zero
+        arguments = ctypes.c_size_t(size), ctypes.c_size_t(ALIGNMENT), ctypes.c_uint64(base), zero
         try:
             self._call("cuMemAddressReserve", ctypes.byref(got), *arguments)
         except (_Failed, AttributeError) as error:
@@ -227,10 +228,11 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     sizes = [request["address_bytes"], 2 * max((gpu["memory"] for gpu in gpus), default=0)]
     if request.get("measure"):
         for ordinal, gpu in enumerate(gpus):
-            gpu["taken"] = driver.taken_by_a_context(ordinal, found["cublas"]["path"])
+            with contextlib.suppress(_Failed):
+                gpu["taken"] = driver.taken_by_a_context(ordinal, found["cublas"]["path"])
     return {
         "driver": {"path": path, "version": driver.version}, "gpus": gpus, "libraries": found,
-        "addresses": driver.address_base(request["address_bases"], [size // _ALIGNMENT * _ALIGNMENT for size in sizes]),
+        "addresses": driver.address_base(request["address_bases"], [size // ALIGNMENT * ALIGNMENT for size in sizes]),
     }  # fmt: skip
 
 

@@ -127,3 +127,12 @@ def test_a_gpu_keeps_its_memory_for_the_jobs_that_run(machine: Path) -> None:
     assert note_options(Config("s"), log, gpu_memory=2 * GIB).memory_limit == 0
     assert note_options(Config("s"), log, gpu_memory=2 * GIB).memory_limit == 0
     assert note_options(Config("s"), log, gpu_memory=GIB).memory_limit == 2 * GIB
+
+
+def test_workers_on_one_gpu_keep_their_shares_for_the_jobs_that_run(machine: Path) -> None:
+    """The next service cannot measure what a context takes: the jobs' memory is in use."""
+    log = Log.make(lambda descriptor: None)
+    assert note_options(Config("s"), log, 2 * GIB, 7).worker_overhead is None
+    assert note_options(Config("s"), log, 2 * GIB, 7).worker_overhead is None
+    taken_over = note_options(Config("s"), log, GIB, GIB)
+    assert (taken_over.worker_overhead, taken_over.memory_limit) == (7, 0)

@@ -182,6 +182,9 @@ def test_several_workers_on_a_gpu(tmp_path: Path, answer: Answer, monkeypatch: p
     assert [gpu.physical for gpu in backend.gpus] == [0, 1, 0, 1]
     assert len({gpu.uuid for gpu in backend.gpus}) == 4
     assert {gpu.memory_total for gpu in backend.gpus} == {(40 << 30) - (1 << 30) - (512 << 20)}
+    assert backend.worker_overhead == 1 << 30
+    known = open_backend(config(tmp_path, device="cuda", gpus=0, workers_per_gpu=2, worker_overhead=3 << 30))
+    assert {gpu.memory_total for gpu in known.gpus} == {(40 << 30) - (3 << 30) - (512 << 20)}
     told = environments(backend)
     assert [one["NCCL_HOSTID"] for one in told] == ["here-0", "here-0", "here-1", "here-1"]
     assert told[0]["CUDA_VISIBLE_DEVICES"] == told[2]["CUDA_VISIBLE_DEVICES"] != told[1]["CUDA_VISIBLE_DEVICES"]
