@@ -24,27 +24,32 @@ class DriverRanges {
   }
   bool contains(uint64_t address, uint64_t bytes) const {
     const std::lock_guard lock(mutex_);
-    const auto after = ranges_.upper_bound(address);
-    if (after == ranges_.begin()) return false;
-    const auto& [start, range] = *std::prev(after);
-    return bytes <= range.bytes && address - start <= range.bytes - bytes;
+    return find(address, bytes) != ranges_.end();
   }
   /// Where an address in one of them really is; any other one is what it is.
   uint64_t real(uint64_t address) const {
     if (!is_aliased(address)) return address;
     const std::lock_guard lock(mutex_);
-    const auto after = ranges_.upper_bound(address);
-    if (after == ranges_.begin()) return address;
-    const auto& [start, range] = *std::prev(after);
-    return range.real + (address - start);
+    const auto found = find(address, 0);
+    return found == ranges_.end() ? address : found->second.real + (address - found->first);
   }
 
  private:
   struct Range {
     uint64_t bytes, real;
   };
+  using Ranges = std::map<uint64_t, Range>;
+  /// The one that has all of it. With the mutex held.
+  Ranges::const_iterator find(uint64_t address, uint64_t bytes) const {
+    const auto after = ranges_.upper_bound(address);
+    if (after == ranges_.begin()) return ranges_.end();
+    const auto found = std::prev(after);
+    const auto& [start, range] = *found;
+    return bytes <= range.bytes && address - start <= range.bytes - bytes ? found : ranges_.end();
+  }
+
   mutable std::mutex mutex_;
-  std::map<uint64_t, Range> ranges_;
+  Ranges ranges_;
 };
 
 }  // namespace jitc::cuda

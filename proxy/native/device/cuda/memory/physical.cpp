@@ -33,21 +33,22 @@ uint64_t PhysicalMemory::total() const {
 /// NCCL does with what graphs use. Some systems say so and then refuse it: what they refuse is asked for no
 /// more.
 abi::CUresult PhysicalMemory::ask(Block& block) {
-  const Driver& driver = context_->driver();
-  abi::CUmemAllocationProp properties = properties_;
-  const auto with = [&](bool rdma, bool exported) {
-    properties.allocFlags.gpuDirectRDMACapable = rdma && properties_.allocFlags.gpuDirectRDMACapable;
-    properties.requestedHandleTypes = exported ? properties_.requestedHandleTypes : 0;
-    return driver.cuMemCreate(&block.memory, block.size, &properties, 0);
+  const auto with = [&](const abi::CUmemAllocationProp& properties) {
+    return context_->driver().cuMemCreate(&block.memory, block.size, &properties, 0);
   };
-  const auto first = with(true, true);
-  auto status = first;
-  for (const auto& [rdma, exported] : {std::pair{false, true}, {true, false}, {false, false}}) {
-    if (status == 0 || status == kMemoryAllocation) break;
-    status = with(rdma, exported);
+  const auto first = with(properties_);
+  if (first == 0 || first == kMemoryAllocation) return first;
+  const bool rdma = properties_.allocFlags.gpuDirectRDMACapable, exported = properties_.requestedHandleTypes;
+  for (const auto& [without_rdma, without_export] : {std::pair{true, false}, {false, true}, {true, true}}) {
+    if ((without_rdma && !rdma) || (without_export && !exported)) continue;  // that was asked for already
+    abi::CUmemAllocationProp less = properties_;
+    if (without_rdma) less.allocFlags.gpuDirectRDMACapable = 0;
+    if (without_export) less.requestedHandleTypes = 0;
+    const auto status = with(less);
+    if (status == 0) properties_ = less;
+    if (status == 0 || status == kMemoryAllocation) return status;
   }
-  if (status == 0) properties_ = properties;
-  return status == 0 || status == kMemoryAllocation ? status : first;
+  return first;
 }
 
 /// Takes physical memory; not mapped yet.

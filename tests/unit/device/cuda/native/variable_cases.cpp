@@ -6,6 +6,7 @@
 
 #include "base/content_hash.h"
 #include "device/cuda/access/block_copier.h"
+#include "device/cuda/memory/driver_ranges.h"
 #include "jitc/variable_alias.h"
 #include "kernels.h"
 
@@ -211,6 +212,18 @@ CASE(variable_in_a_graph_that_is_made_again) {
   s.launch_graph(kExecutable);
   s.synchronize();
   CHECK(s.bytes_at(kTable, kTableBytes) == table && s.bytes_at(kBase + 1024, kCounterBytes) == counter);
+}
+
+/// Not into what lies before it, an alias or memory.
+CASE(variables_an_alias_without_one_leads_nowhere) {
+  cuda::DriverRanges ranges;
+  ranges.add(0x7000, 64, 0x7000);
+  CHECK_EQUAL(ranges.real(kCounter), kCounter);
+  ranges.add(kCounter, kCounterBytes, 0x9000);
+  CHECK_EQUAL(ranges.real(kCounter + 4), 0x9004u);
+  CHECK_EQUAL(ranges.real(kCounter + kCounterBytes + 1), kCounter + kCounterBytes + 1);
+  CHECK_EQUAL(ranges.real(kTable), kTable);
+  CHECK_EQUAL(ranges.real(0x7010), 0x7010u);
 }
 
 }  // namespace jitc::test
