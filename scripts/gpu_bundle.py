@@ -32,6 +32,11 @@ NEEDED = (
     "client_shim/lib/libjitc_torch.so",
 )  # fmt: skip
 LOOPS = "libgpu_loops.so"
+#: What the step third_party needs, in tests.
+THIRD_PARTY = (
+    *(f"third_party/{name}.py" for name in ("__init__", "cases", "counts")),
+    *(f"third_party/programs/{path.name}" for path in sorted((ROOT / "tests/third_party/programs").glob("*.py"))),
+)
 #: A stub refuses to work with a runtime older than its generator. What is used of it has been the same for years, and
 #: the machine's packages cannot be changed.
 CHECKS = (
@@ -74,6 +79,9 @@ def fill(folder: Path) -> None:
         ROOT / "tests" / "gpu", folder / "gpu", ignore=shutil.ignore_patterns("__pycache__", "*.cpp", "*.txt")
     )
     shutil.copy(built(LOOPS)[-1], folder / "gpu" / "native")
+    for one in THIRD_PARTY:
+        (folder / one).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "tests" / one, folder / one)
     for library in folder.rglob("*.so"):
         subprocess.run(["strip", "--strip-debug", str(library)], check=True)
     shutil.copy(ROOT / "scripts" / "gpu_check.py", folder)

@@ -238,12 +238,12 @@ def _results(arguments: argparse.Namespace) -> tuple[Results, Path | None]:
 def _wanted(words: str, found: Results) -> list[str]:
     """The names that are meant, in the plan's order. Raises ValueError."""
     if not words:
-        return list(plan.NAMES)
+        return list(plan.DEFAULT)
     verdicts = {step["name"]: step["verdict"] for step in found.document["steps"]}
     names = set[str]()
     for word in words.split(","):
         if word == MISSING:
-            names |= {name for name in plan.NAMES if verdicts.get(name, NOT_RUN) == NOT_RUN}
+            names |= {name for name in plan.DEFAULT if verdicts.get(name, NOT_RUN) == NOT_RUN}
         elif word == BAD:
             names |= {name for name in plan.NAMES if verdicts.get(name) in (FAILED, results.SLOW)}
         elif word in plan.NAMES:

@@ -79,6 +79,7 @@ class Lab:
         self._open: list[Program] = []
         self._count = self._scratched = 0
         self._scratch = scratch
+        self._parts: list[Lab] = []
 
     @property
     def rehearsal(self) -> bool:
@@ -114,7 +115,10 @@ class Lab:
         if socket:
             told |= {"JITC_SOCKET": socket, "LD_PRELOAD": preload()}
         name = f"{module}-{'proxied' if socket else 'native'}{'-' + environ['RANK'] if 'RANK' in environ else ''}"
-        return self.start(name, [sys.executable, "-m", f"gpu.programs.{module}", *words], told)
+        return self.python(name, ["-m", f"gpu.programs.{module}", *words], told)
+
+    def python(self, name: str, words: Sequence[str], environ: Mapping[str, str]) -> Program:
+        return self.start(name, [sys.executable, *words], environ)
 
     def start(self, name: str, command: list[str], environ: Mapping[str, str]) -> Program:
         program = Program(self, name, command, environ, self.file(f"{name}.log"))
@@ -135,8 +139,21 @@ class Lab:
         folder.mkdir(mode=0o700)
         return folder
 
+    def part(self, name: str) -> Lab:
+        """For work that runs beside the step's other work, in a thread of its own: with its own processes and files."""
+        folder = self.folder / name
+        folder.mkdir(parents=True)
+        part = Lab(
+            folder, self.device, self.options, seconds=self._end - time.monotonic(), known=self.known,
+            scratch=self.scratch() if self._scratch else None, stand_ins=self.stand_ins,
+        )  # fmt: skip
+        self._parts.append(part)
+        return part
+
     def close(self) -> None:
         """Ends what still runs, newest first."""
+        for part in self._parts:
+            part.close()
         self.close_since(0)
 
     def close_since(self, count: int) -> None:
@@ -153,7 +170,7 @@ class Lab:
     def said(self) -> Counter[str]:
         """Lines of jitc's in all logs."""
         found: Counter[str] = Counter()
-        for log in self.folder.glob("*.log"):
+        for log in self.folder.rglob("*.log"):
             lines = (line.strip() for line in log.read_text(errors="replace").splitlines())
             found.update(line for line in lines if line.startswith(_OURS))
         return found

@@ -20,6 +20,7 @@ class Step:
     most: float  # seconds
     needs: tuple[str, ...] = (GPU, JITC, TORCH)
     least: float = 15.0  # kept for it while earlier ones run
+    on_request: bool = False  # only where it is named: it takes long
 
     def limit(self, left: float, later: Iterable[Step]) -> float:
         """Its seconds, of those that are left for it and for the later ones."""
@@ -63,5 +64,10 @@ PLAN = (
     Step("one_rank", _TIMING, 150, least=30),
     Step("two_ranks", _TIMING, 100, least=25),
     Step("networks_timed", _TIMING, 90, least=20),
+    Step("linalg_magma", _LIBRARIES, 40, on_request=True),
+    Step("large_model", "gpu.steps.large", 280, on_request=True),
+    Step("third_party", "gpu.steps.third_party", 480, on_request=True),
 )
 NAMES = tuple(step.name for step in PLAN)
+#: Those of a check that names none.
+DEFAULT = tuple(step.name for step in PLAN if not step.on_request)

@@ -15,11 +15,12 @@ from .models import CLASSES, GPT, ConvNet, ConvSize, Recurrent, RecurrentSize, S
 Batch = tuple[torch.Tensor, ...]
 
 _SMALL = Size(layers=2, heads=4, width=256, vocabulary=4096, context=256)
-#: The GPT's settings, with batch and length: the GPU is the limit, or launching is, or nothing (for faults).
+#: The GPT's settings, with batch and length: the GPU is the limit, or launching is, or nothing (for faults), or it is large.
 GPT_SETTINGS = {
     "gpu-bound": (Size(), 16, 1024),
     "launch-bound": (Size(), 1, 32),
     "small": (_SMALL, 4, 128),
+    "large": (Size(layers=48, heads=25, width=1600), 4, 1024),
 }
 _TINY = Size(layers=2, heads=2, width=32, vocabulary=256, context=64), 2, 16
 #: Those of the networks with cuDNN; "-large" ones are timed.

@@ -52,6 +52,14 @@ def linalg() -> dict[str, Any]:
     return found
 
 
+def linalg_magma() -> dict[str, Any]:
+    """The same with MAGMA preferred, which computes with cuBLAS."""
+    import torch
+
+    torch.backends.cuda.preferred_linalg_library("magma")
+    return linalg()
+
+
 def sparse() -> dict[str, Any]:
     import torch
 
@@ -138,7 +146,7 @@ def _close(got: Any, wanted: Any) -> None:
     torch.testing.assert_close(got, wanted, rtol=1e-3, atol=1e-3)
 
 
-FEATURES = {one.__name__: one for one in (fft, linalg, sparse, profiler, cupy, other_libraries, compiled)}
+FEATURES = {one.__name__: one for one in (fft, linalg, linalg_magma, sparse, profiler, cupy, other_libraries, compiled)}
 
 
 def main(name: str) -> int:

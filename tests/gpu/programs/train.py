@@ -100,7 +100,7 @@ def train(setting: str, steps: int) -> dict[str, Any]:
     raise AssertionError("the second way returns or raises")
 
 
-def more(setting: str, steps: int) -> dict[str, Any]:
+def more(steps: int, setting: str = "") -> dict[str, Any]:
     return _trained[0].steps(steps)
 
 

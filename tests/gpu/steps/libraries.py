@@ -13,7 +13,7 @@ from ..service import NO_VALIDATION, Service
 from . import fault_verdict
 
 #: What jitc says of what it does not serve by design.
-_REFUSALS = ("is not served: ", "has a CUDA runtime of its own, linked in statically: ")
+REFUSALS = ("is not served: ", "has a CUDA runtime of its own, linked in statically: ")
 
 
 def fft(lab: Lab) -> dict[str, Any]:
@@ -24,6 +24,11 @@ def fft(lab: Lab) -> dict[str, Any]:
 def linalg(lab: Lab) -> dict[str, Any]:
     """torch.linalg.solve and others: cuSOLVER."""
     return _feature(lab, "linalg")
+
+
+def linalg_magma(lab: Lab) -> dict[str, Any]:
+    """torch.linalg as far as MAGMA serves it."""
+    return _feature(lab, "linalg_magma")
 
 
 def sparse(lab: Lab) -> dict[str, Any]:
@@ -79,7 +84,7 @@ def _feature(lab: Lab, name: str) -> dict[str, Any]:
     if answer["ok"]:
         return {}
     verdict = _native_verdict(lab, lambda: _native(lab, name), answer["error"])
-    told = [one for one in lab.data["said_by_jitc"] if any(words in one for words in _REFUSALS)]
+    told = [one for one in lab.data["said_by_jitc"] if any(words in one for words in REFUSALS)]
     raise StepRefused("; ".join(told)) if told and isinstance(verdict, StepFailed) else verdict
 
 

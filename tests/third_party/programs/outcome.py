@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -31,6 +32,8 @@ def arguments(*options: str) -> argparse.Namespace:
     parsed = parser.parse_args()
     parsed.out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(7)
+    if os.environ.get("OUTCOME_DETERMINISTIC"):  # a GPU repeats itself then, as far as PyTorch can
+        torch.use_deterministic_algorithms(True, warn_only=True)
     if parsed.device == "cuda":
         torch.cuda.set_device(LOCAL_RANK)
     return parsed
@@ -46,6 +49,7 @@ class Outcome:
     def step(self, loss: float) -> None:
         """One optimizer step is done."""
         self._losses.append(float(loss))
+        time.sleep(float(os.environ.get("OUTCOME_STEP_SECONDS", "0")))  # so that ops can be counted between two
         if RANK == 0:
             print(f"outcome: step {len(self._losses)} loss {float(loss)!r}", flush=True)
 

@@ -1,0 +1,47 @@
+"""A model of a size that people train: timed beside its native run, then its worker is killed."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from ..jobs import Answers, compare, start
+from ..lab import Lab, StepFailed
+from ..service import NO_VALIDATION, Service
+from . import fault_verdict
+from .with_torch import usable_attention
+
+_WARMING, _STEPS = 3, 8
+
+
+def large_model(lab: Lab) -> dict[str, Any]:
+    """GPT-2 XL, 1.6 billion parameters (25 GB of state), bf16; kill -9 of its worker in a backward pass."""
+    with Service(lab, "--gpus", "1", *NO_VALIDATION) as service:
+        sides = {"native": start(lab, "train", 1, None, **usable_attention(lab))}
+        sides["proxied"] = start(lab, "train", 1, service, **usable_attention(lab))
+        both = list(sides.values())
+        for job in both:
+            job.tell(do="train", setting="large", steps=_WARMING)
+        native, proxied = ([job.answers()] for job in both)
+        for side, answers in (("native", native), ("proxied", proxied)):  # in turn: they are timed
+            answers.append(sides[side].ask(do="more", steps=_STEPS))
+        lab.note(times={"large": _times(native[-1], proxied[-1])}, workers=service.workers())
+        service.inject("kill-worker", "phase=backward,skip=20")
+        for job in both:
+            job.tell(do="more", steps=_STEPS)
+        for job, answers in zip(both, (native, proxied), strict=True):
+            answers.append(job.answers())
+        recoveries = service.recoveries()
+    lab.note(recoveries=recoveries, seconds_of_steps=[one[0]["seconds"] for one in proxied])
+    found = [compare(lab, "large", *pair) for pair in zip(native, proxied, strict=True)]
+    lab.note(identity="; ".join(sorted({one.text() for one in found})))
+    wrong = "; ".join(filter(None, (one.wrong() for one in found)))
+    if why := fault_verdict(recoveries, "" if lab.rehearsal else wrong):
+        raise StepFailed(why)
+    return {}
+
+
+def _times(native: Answers, proxied: Answers) -> dict[str, Any]:
+    """Medians of single steps, each with a look at its loss."""
+    median = {side: statistics.median(one[0]["seconds"]) for side, one in (("native", native), ("proxied", proxied))}
+    return {"median": median, "ratio": median["proxied"] / median["native"]}
