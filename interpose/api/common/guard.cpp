@@ -46,6 +46,8 @@ std::string_view name_of(std::string_view path) { return path.substr(path.rfind(
 
 /// Only a CUDA runtime asks for it; one that is loaded as a library is ours.
 constexpr std::string_view kOnlyForRuntimes = "cuGetExportTable";
+/// NVIDIA's driver asks too, of itself: NVML, when it starts in a process that has CUDA. It goes on without.
+constexpr std::string_view kOfTheDriver = "libnvidia-";
 
 /// What to do about the CUDA runtime that is linked into the caller's file.
 std::string instead_of_a_static_runtime(const void* caller, const char* advice) {
@@ -79,6 +81,8 @@ Status refuse_driver(const char* name, const char* advice, const void* caller) n
     say_and_keep(name,
                  std::string(past) +
                      " was called past jitc (docs/guarantees.md, \"Libraries that a program opens itself\")");
+  else if (name == kOnlyForRuntimes && name_of(file_with(caller)).starts_with(kOfTheDriver))
+    return kNotSupported;
   else if (name == kOnlyForRuntimes)
     say_and_keep(name, instead_of_a_static_runtime(caller, advice));
   else

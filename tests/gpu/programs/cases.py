@@ -15,7 +15,7 @@ from .models import CLASSES, GPT, ConvNet, ConvSize, Recurrent, RecurrentSize, S
 Batch = tuple[torch.Tensor, ...]
 
 _SMALL = Size(layers=2, heads=4, width=256, vocabulary=4096, context=256)
-#: The GPT's settings, with batch and length: the GPU is the limit, or launching is, or nothing (for faults), or it is large.
+#: The GPT's settings, with batch and length: the GPU is the limit, launching, nothing (for faults), memory.
 GPT_SETTINGS = {
     "gpu-bound": (Size(), 16, 1024),
     "launch-bound": (Size(), 1, 32),

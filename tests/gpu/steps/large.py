@@ -11,7 +11,9 @@ from ..service import NO_VALIDATION, Service
 from . import fault_verdict
 from .with_torch import usable_attention
 
-_WARMING, _STEPS = 3, 8
+_WARMING, _STRUCK = 3, 8
+#: Steps in which the service finds out how far apart boundaries are to be; and those that are timed.
+_SETTLING, _TIMED = 24, 48
 
 
 def large_model(lab: Lab) -> dict[str, Any]:
@@ -23,16 +25,18 @@ def large_model(lab: Lab) -> dict[str, Any]:
         for job in both:
             job.tell(do="train", setting="large", steps=_WARMING)
         native, proxied = ([job.answers()] for job in both)
+        both[1].ask(do="more", steps=_SETTLING, digest=False)
+        both[0].ask(do="more", steps=_SETTLING, digest=False)
         for side, answers in (("native", native), ("proxied", proxied)):  # in turn: they are timed
-            answers.append(sides[side].ask(do="more", steps=_STEPS))
+            answers.append(sides[side].ask(do="more", steps=_TIMED, digest=False))
         lab.note(times={"large": _times(native[-1], proxied[-1])}, workers=service.workers())
         service.inject("kill-worker", "phase=backward,skip=20")
         for job in both:
-            job.tell(do="more", steps=_STEPS)
+            job.tell(do="more", steps=_STRUCK)
         for job, answers in zip(both, (native, proxied), strict=True):
             answers.append(job.answers())
         recoveries = service.recoveries()
-    lab.note(recoveries=recoveries, seconds_of_steps=[one[0]["seconds"] for one in proxied])
+    lab.note(recoveries=recoveries, seconds_of_steps=[one[0]["seconds"] for one in proxied], said=_spacing(service))
     found = [compare(lab, "large", *pair) for pair in zip(native, proxied, strict=True)]
     lab.note(identity="; ".join(sorted({one.text() for one in found})))
     wrong = "; ".join(filter(None, (one.wrong() for one in found)))
@@ -41,7 +45,11 @@ def large_model(lab: Lab) -> dict[str, Any]:
     return {}
 
 
+def _spacing(service: Service) -> list[str]:
+    return [line for line in service.said().splitlines() if "boundaries is made" in line]
+
+
 def _times(native: Answers, proxied: Answers) -> dict[str, Any]:
-    """Medians of single steps, each with a look at its loss."""
-    median = {side: statistics.median(one[0]["seconds"]) for side, one in (("native", native), ("proxied", proxied))}
+    """Means of steps, each with a look at its loss."""
+    median = {side: statistics.mean(one[0]["seconds"]) for side, one in (("native", native), ("proxied", proxied))}
     return {"median": median, "ratio": median["proxied"] / median["native"]}

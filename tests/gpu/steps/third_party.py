@@ -1,4 +1,4 @@
-"""Programs that nobody here wrote (tests/third_party): those whose libraries are on this machine, some beside each other.
+"""Programs that nobody here wrote (tests/third_party): those whose libraries are on this machine, several at once.
 
 Each runs natively and with the proxy, then with the worker of each GPU killed twice; losses and weights must come out
 the same. One GPU serves all ranks. Where the native run differs from the proxied one it runs again: a program that is
@@ -68,7 +68,7 @@ def third_party(lab: Lab) -> dict[str, Any]:
         found = _verdict(part, case)
         lab.note(cases=lab.data["cases"] | {case.name: found | {"seconds": round(time.monotonic() - begin, 1)}})
 
-    with ThreadPoolExecutor(2 if lab.rehearsal else max(2, (os.cpu_count() or 4) // 2)) as pool:
+    with ThreadPoolExecutor(2 if lab.rehearsal else max(2, (os.cpu_count() or 4) * 5 // 8)) as pool:
         list(pool.map(run, chosen, [lab.part(slug(one.name)) for one in chosen]))
     verdicts = Counter(one["verdict"] for one in lab.data["cases"].values())
     lab.note(identity=", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()))
@@ -95,22 +95,25 @@ def _compared(lab: Lab, case: Case) -> dict[str, Any]:
     """The verdict on runs that all came to their end."""
     alone = not lab.rehearsal and case.devices <= case.ranks  # else it needs more GPUs than there are
     with ThreadPoolExecutor(2) as pool:
-        waiting = pool.submit(_native, lab, case, "native") if alone else None
+        apart = lab.part("native")  # a service ends what was started after it
+        waiting = pool.submit(_native, apart, case, "native") if alone else None
         try:
             quiet = _proxied(lab, case, "proxied")
         finally:
             native = _or_why(waiting.result) if waiting else None
-    if isinstance(native, str):
-        return {"verdict": NOT_RUN, "reason": f"does not run natively: {native}"}
+    why_not = native if isinstance(native, str) else ""
+    native = None if isinstance(native, str) else native
     struck = _proxied(lab, case, "killed", quiet.counts)
     found: dict[str, Any] = {
         "kills": struck.kills, "seconds_of_recoveries": [one["seconds"] for one in struck.recoveries],
-        "compared_with_native": native is not None,
+        "compared_with_native": native is not None, "why_not_native": why_not,
     }  # fmt: skip
     without = native is None or native.records == quiet.records
     if without and struck.records == quiet.records:
         return found | {"verdict": IDENTICAL, "reason": ""}
-    different = ([] if without else ["native and proxied"]) + (["with kills"] if struck.records != quiet.records else [])
+    different = ([] if without else ["native and proxied"]) + (
+        ["with kills"] if struck.records != quiet.records else []
+    )
     again = _or_why(lambda: _native(lab, case, "native-again")) if native else None
     if isinstance(again, Side) and native and again.records != native.records:
         return found | {"verdict": NOT_REPEATABLE, "reason": "differ: " + ", ".join(different)}
@@ -146,7 +149,9 @@ def _proxied(lab: Lab, case: Case, side: str, reference: Counts | None = None) -
     return Side(records, counts, recoveries, fired.total())
 
 
-def _ended(lab: Lab, case: Case, side: str, service: Service | None, step: Callable[[], object]) -> list[dict[str, Any]]:
+def _ended(
+    lab: Lab, case: Case, side: str, service: Service | None, step: Callable[[], object]
+) -> list[dict[str, Any]]:
     """Runs all ranks to their end; what each has left. step is called whenever rank 0 tells of one."""
     out = lab.scratch()
     ranks = _ranks(lab, case, side, service, out)

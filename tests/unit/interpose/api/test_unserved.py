@@ -137,15 +137,25 @@ def test_a_static_runtime_is_told_what_to_do(service: Service, tmp_path: Path) -
 def test_packages_with_a_static_runtime_are_known(service: Service, tmp_path: Path, one: StaticRuntime) -> None:
     folder = tmp_path / one.part.strip("/")
     folder.mkdir()
-    library = folder / "libcaller.so"
+    answers, said = call(service, tmp_path, LOOKED_UP, str(asking(folder / "libcaller.so")), "call")
+    assert answers == ["801"]
+    assert f"libcaller.so has a CUDA runtime of its own, linked in statically: {one.instead}" in said
+
+
+def test_the_drivers_own_libraries_go_on_without_a_table(service: Service, tmp_path: Path) -> None:
+    """NVML asks when it starts, as accelerate and DeepSpeed have it; nothing is wrong then."""
+    answers, said = call(service, tmp_path, LOOKED_UP, str(asking(tmp_path / "libnvidia-ml.so.1")), "call")
+    assert (answers, said) == (["801"], "")
+
+
+def asking(library: Path) -> Path:
+    """A library whose `call` asks the driver for what a CUDA runtime asks for."""
     source = (
         "int cuGetExportTable(void **, void *); int call(void) { void *t = 0; return cuGetExportTable(&t, 0) + 0; }"
     )
     build = ["cc", "-shared", "-fPIC", "-O1", "-x", "c", "-", "-o", str(library)]
     subprocess.run(build, input=source.encode(), check=True, timeout=60)
-    answers, said = call(service, tmp_path, LOOKED_UP, str(library), "call")
-    assert answers == ["801"]
-    assert f"libcaller.so has a CUDA runtime of its own, linked in statically: {one.instead}" in said
+    return library
 
 
 #: Looks a function up by its version, which is not served.

@@ -1,13 +1,22 @@
 // See block_copier.h.
 #include "block_copier.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
+#include "base/parallel.h"
 #include "device/cuda/driver/diagnosis.h"
 #include "device/cuda/driver/error.h"
 
 namespace jitc::cuda {
+namespace {
+/// Threads that ask the system for memory: more of them get in each other's way.
+constexpr unsigned kThreadsForMemory = 8;
+constexpr int kPopulateForWriting = 23;  // MADV_POPULATE_WRITE, since Linux 5.14; glibc has it since 2.35
+}  // namespace
 
 RegisteredCopies::~RegisteredCopies() {
   context_->bind();
@@ -33,6 +42,7 @@ bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& s
     if (!stream)
       check(driver, "cuStreamCreateWithPriority",
             driver.cuStreamCreateWithPriority(&stream, abi::kStreamNonBlocking, 0));
+    if (!given_up_) ask_for_memory(blocks);
     for (const BlockCopy& block : blocks) start(block, stream);
     if (waits) check(driver, "cuStreamSynchronize", driver.cuStreamSynchronize(stream));
     return true;
@@ -66,6 +76,24 @@ bool RegisteredCopies::finish() {
     state_.fault(0, error.status, error.cause, error.message);
     return false;
   }
+}
+
+/// The driver would have the pages made one after another. Where the system cannot, or has no room, it still
+/// does.
+void RegisteredCopies::ask_for_memory(std::span<const BlockCopy> blocks) {
+  std::set<size_t> new_ones;
+  for (const BlockCopy& block : blocks) {
+    if (block.into.empty()) continue;
+    const auto first = static_cast<size_t>(block.into.data() - arena_.data());
+    for (size_t number = first / kWindow; number <= (first + block.into.size() - 1) / kWindow; ++number)
+      if (!windows_.contains(number)) new_ones.insert(number);
+  }
+  const std::vector<size_t> numbers(new_ones.begin(), new_ones.end());
+  const int threads = static_cast<int>(std::min(std::thread::hardware_concurrency(), kThreadsForMemory));
+  in_parallel(threads, numbers.size(), numbers.size() * kWindow, [&](size_t one) {
+    const auto memory = window(numbers[one]);
+    madvise(memory.data(), memory.size(), kPopulateForWriting);
+  });
 }
 
 /// A copy must not cross the end of what was registered in one piece.

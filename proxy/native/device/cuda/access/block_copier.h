@@ -2,7 +2,7 @@
 // once: the GPU's copy engine is the only limit.
 //
 // The arena is registered in windows, when something is first copied there, so that no more of it takes
-// memory than is used. Where the driver registers nothing, or is not to (driver/diagnosis.h), blocks take the
+// memory than is used. Pages of new windows are made on several threads first: one makes 1 to 2 GB/s. Where the driver registers nothing, or is not to (driver/diagnosis.h), blocks take the
 // detour of Transfer. A window is given back before its memory is (forget), at the latest by the destructor:
 // the driver would go on writing to pages that nobody sees.
 // Copies that were begun have a stream of their own, of the lowest priority, so that the program's work goes
@@ -52,6 +52,7 @@ class RegisteredCopies final : public BlockCopier {
 
  private:
   bool given(std::span<const BlockCopy> blocks, abi::CUstream& stream, bool waits);
+  void ask_for_memory(std::span<const BlockCopy> blocks);
   void start(const BlockCopy& block, abi::CUstream stream);
   bool is_registered(size_t window);
   std::span<std::byte> window(size_t number) const;
