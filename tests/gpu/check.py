@@ -24,7 +24,8 @@ from typing import Any
 from . import children, plan, results, stacks, variants
 from .evidence import Evidence
 from .held import HeldContext
-from .lab import PACKAGE, ROOT, Lab
+from .lab import Lab
+from .places import PACKAGE, ROOT
 from .preflight import libraries
 from .results import FAILED, NOT_RUN, Results
 
@@ -238,12 +239,12 @@ def _results(arguments: argparse.Namespace) -> tuple[Results, Path | None]:
 def _wanted(words: str, found: Results) -> list[str]:
     """The names that are meant, in the plan's order. Raises ValueError."""
     if not words:
-        return list(plan.DEFAULT)
+        return plan.default()
     verdicts = {step["name"]: step["verdict"] for step in found.document["steps"]}
     names = set[str]()
     for word in words.split(","):
         if word == MISSING:
-            names |= {name for name in plan.DEFAULT if verdicts.get(name, NOT_RUN) == NOT_RUN}
+            names |= {name for name in plan.default() if verdicts.get(name, NOT_RUN) == NOT_RUN}
         elif word == BAD:
             names |= {name for name in plan.NAMES if verdicts.get(name) in (FAILED, results.SLOW)}
         elif word in plan.NAMES:

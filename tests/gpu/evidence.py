@@ -2,6 +2,7 @@
 
 Called by: check.py; lab.py and service.py put files into the folder of their step. Promises: the archive is replaced as
 a whole after every step, is never larger than LIMIT, and says in each file that was cut where, and how much is missing.
+Neither it nor the results say where on the machine the check and its Python lay.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import shutil
 import tarfile
 import tempfile
 from pathlib import Path
+
+from .places import without_places
 
 #: Of the archive: what a borrowed machine brings back of one file is 16 MiB.
 LIMIT = 15 << 20
@@ -66,7 +69,7 @@ class Evidence:
             for path in sorted(self._folder.rglob("*")):
                 if not path.is_file() or not path.stat().st_size:
                     continue
-                content = shortened(path, whole)
+                content = without_places(shortened(path, whole))
                 entry = tarfile.TarInfo(str(path.relative_to(self._folder)))
                 entry.size, entry.mtime = len(content), int(path.stat().st_mtime)
                 archive.addfile(entry, io.BytesIO(content))

@@ -22,11 +22,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from . import stacks
+from .places import PACKAGE, ROOT
 from .results import FAILED, NOT_RUN, REFUSED, SLOW
 
-PACKAGE = Path(__file__).resolve().parent
-#: The carried folder, or the sources: gpu lies in tests/ there.
-ROOT = PACKAGE.parent if (PACKAGE.parent / "jitc").is_dir() else PACKAGE.parent.parent
 _HTTP2 = "libnghttp2.so.14"
 _OURS = ("jitc:", "jitc-proxyd:", "jitc-worker:")
 
@@ -96,6 +94,10 @@ class Lab:
         if left <= 0:
             raise StepFailed("the step's time is over")
         return left
+
+    def over(self, least: float = 0.0) -> bool:
+        """Whether the time is over, or all of it but so many seconds."""
+        return self._end - time.monotonic() <= least
 
     def environment(self, **changes: str) -> dict[str, str]:
         """Of every process: jitc and this package can be imported, and libraries say what goes wrong."""

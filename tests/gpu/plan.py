@@ -69,5 +69,8 @@ PLAN = (
     Step("third_party", "gpu.steps.third_party", 480, on_request=True),
 )
 NAMES = tuple(step.name for step in PLAN)
-#: Those of a check that names none.
-DEFAULT = tuple(step.name for step in PLAN if not step.on_request)
+
+
+def default() -> list[str]:
+    """Those of a check that names none."""
+    return [step.name for step in PLAN if not step.on_request]

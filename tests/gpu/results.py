@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from . import table
+from .places import without_places
 
 SCHEMA = 2
 #: passed; refused, by design and with a word to the user; slow: right, but a goal of its speed is missed; failed; not
@@ -111,7 +112,7 @@ class Results:
         path = self.path
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(path.name + ".part")
-        part.write_text(json.dumps(self.document, indent=1) + "\n")
+        part.write_bytes(without_places(json.dumps(self.document, indent=1).encode() + b"\n"))
         os.replace(part, path)
         if self._written and self._written != path:  # the GPU's name is known now
             self._written.unlink(missing_ok=True)

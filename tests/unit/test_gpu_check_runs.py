@@ -81,8 +81,8 @@ def test_what_is_refused_by_design_is_no_failure_and_what_is_not_is_news(
 def test_the_words_of_a_refusal_are_the_products() -> None:
     """Should they change there, what is refused by design would count as failed."""
     guard = (ROOT / "interpose" / "api" / "common" / "guard.cpp").read_text()
-    assert all(f'"{words}"' in guard or f'{words}"' in guard for words in libraries._REFUSALS)
-    assert libraries._REFUSALS[0] in (ROOT / "client_shim" / "refused_libraries.py").read_text()
+    assert all(f'"{words}"' in guard or f'{words}"' in guard for words in libraries.REFUSALS)
+    assert libraries.REFUSALS[0] in (ROOT / "client_shim" / "refused_libraries.py").read_text()
 
 
 def test_a_refused_step_is_no_failure_for_the_whole_check(tmp_path: Path) -> None:

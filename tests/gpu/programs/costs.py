@@ -16,7 +16,7 @@ from ctypes import byref, c_double, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
-from ..lab import ROOT
+from ..places import ROOT
 from ..preflight import ptx
 from ..preflight.driver import GIB, MIB, NON_BLOCKING, Driver, Refused
 from . import answers

@@ -21,7 +21,8 @@ from typing import Any
 from third_party.cases import CASES, Case
 from third_party.counts import Counts
 
-from ..lab import PACKAGE, Lab, Program, StepFailed, preload
+from ..lab import Lab, Program, StepFailed, preload
+from ..places import PACKAGE
 from ..results import slug
 from ..service import NO_VALIDATION, Service
 from .libraries import REFUSALS
@@ -79,13 +80,15 @@ def third_party(lab: Lab) -> dict[str, Any]:
 
 def _verdict(lab: Lab, case: Case) -> dict[str, Any]:
     try:
-        if lab.left() < _LEAST:
+        if lab.over(_LEAST):
             return {"verdict": NOT_RUN, "reason": "no time was left"}
         return _compared(lab, case)
     except Absent as absent:
         return {"verdict": NOT_RUN, "reason": str(absent)}
     except (Wrong, StepFailed) as wrong:
         text = str(wrong)
+        if lab.over():
+            return {"verdict": NOT_RUN, "reason": f"the step's time was over: {text[-200:]}"}
         return {"verdict": REFUSED if any(one in text for one in REFUSALS) else FAILED, "reason": text[-600:]}
     except Exception as error:  # of this step's own; the other cases go on
         return {"verdict": FAILED, "reason": f"{type(error).__name__}: {error}"}
