@@ -57,6 +57,7 @@ class Replay {
   Tolerance tolerance;
 
  private:
+  void fails(uint64_t sequence, const ops::OpHeader& op, uint32_t status, std::span<const std::byte> payload);
   bool reached_again(const RecordHeader& record) const;
 
   Shared& shared_;

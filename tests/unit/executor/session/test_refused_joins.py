@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from executor_rig import BASE, MIB, RANGE, Client, Control, Shared, make_executor
+from executor_rig import BASE, MIB, RANGE, Client, Control, Shared, make_executor, wait_for
 
 from jitc.proxy.common.executor import Executor, Joined, JoinRefused, JoinSuperseded
 
@@ -107,6 +107,20 @@ def test_a_refused_join_is_not_tried_again_in_a_replay(processes: Any) -> None:
     process.recover(epoch=1)
     process.client.drain()
     assert control.epochs == [0]
+
+
+def test_a_join_that_fails_in_a_replay_says_why(processes: Any) -> None:
+    """It is no other result: a rank may have ended since."""
+    control = Service()
+    both = processes(control)
+    sequences = [one.create() for one in both]
+    assert [one.result(sequence)[0] for one, sequence in zip(both, sequences, strict=True)] == [0, 0]
+    control.answers.append(JoinRefused(911, "rank 1 has ended"))
+    both[0].recover(epoch=1)
+    wait_for(lambda: control.faults)
+    [(_, sequence, _, cause, text)] = control.faults
+    assert (sequence, cause) == (sequences[0], "replay-mismatch")
+    assert text.endswith("fails in replay: cannot join the communicator: rank 1 has ended"), text
 
 
 def test_an_unexpected_error_is_shown_and_told(processes: Any, capfd: pytest.CaptureFixture[str]) -> None:
