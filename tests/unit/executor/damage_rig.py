@@ -50,7 +50,7 @@ def places(memory: str, ranges: list[tuple[int, int]], seed: int = 1, count: int
 
 
 def written(fd: int) -> list[tuple[int, int]]:
-    """Where a sparse piece of memory has content; what follows it may have pages too, of zeros."""
+    """Where a sparse piece of memory has content."""
     found, at, size = [], 0, os.fstat(fd).st_size
     while at < size:
         try:
@@ -58,8 +58,7 @@ def written(fd: int) -> list[tuple[int, int]]:
         except OSError:  # nothing more
             break
         at = os.lseek(fd, start, os.SEEK_HOLE)
-        if pages := (len(os.pread(fd, at - start, start).rstrip(b"\0")) + 4095) // 4096:
-            found.append((start, start + pages * 4096))
+        found.append((start, at))
     return found
 
 

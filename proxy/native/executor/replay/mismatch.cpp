@@ -36,14 +36,16 @@ bool Replay::reads_what_steers(const ops::OpHeader& op) {
   return reads == ops::Reads::bytes || (reads == ops::Reads::elements && !element_of(op));
 }
 
-/// It did not when the program had it: often for what others did meanwhile (a rank of a communicator is gone).
+/// It did not when the program had it: often for what others did meanwhile (a rank of a communicator is
+/// gone).
 void Replay::fails(uint64_t sequence, const ops::OpHeader& op, uint32_t status,
                    std::span<const std::byte> payload) {
   std::string why(reinterpret_cast<const char*>(payload.data()), payload.size());
   const auto no_text = [](unsigned char one) { return one < 0x20 || one > 0x7e; };
   if (why.empty() || std::ranges::any_of(why, no_text)) why = "status " + std::to_string(status);
-  shared_.fault(sequence, 999, tolerance.bound() == 0 ? "replay-mismatch" : "replay-astray",
-                wire::op_name(op.op) + " (sequence " + std::to_string(sequence) + ") fails in replay: " + why);
+  shared_.fault(
+      sequence, 999, tolerance.bound() == 0 ? "replay-mismatch" : "replay-astray",
+      wire::op_name(op.op) + " (sequence " + std::to_string(sequence) + ") fails in replay: " + why);
 }
 
 void Replay::compare(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "base/parallel.h"
 #include "device/cuda/driver/diagnosis.h"
@@ -16,6 +17,13 @@ namespace {
 /// Threads that ask the system for memory: more of them get in each other's way.
 constexpr unsigned kThreadsForMemory = 8;
 constexpr int kPopulateForWriting = 23;  // MADV_POPULATE_WRITE, since Linux 5.14; glibc has it since 2.35
+
+std::pair<void*, size_t> whole_pages(std::span<std::byte> memory) {
+  constexpr uintptr_t kPage = 4096;
+  const auto start = reinterpret_cast<uintptr_t>(memory.data());
+  const uintptr_t first = start / kPage * kPage;
+  return {reinterpret_cast<void*>(first), start + memory.size() - first};
+}
 }  // namespace
 
 RegisteredCopies::~RegisteredCopies() {
@@ -81,18 +89,23 @@ bool RegisteredCopies::finish() {
 /// The driver would have the pages made one after another. Where the system cannot, or has no room, it still
 /// does.
 void RegisteredCopies::ask_for_memory(std::span<const BlockCopy> blocks) {
-  std::set<size_t> new_ones;
-  for (const BlockCopy& block : blocks) {
-    if (block.into.empty()) continue;
-    const auto first = static_cast<size_t>(block.into.data() - arena_.data());
-    for (size_t number = first / kWindow; number <= (first + block.into.size() - 1) / kWindow; ++number)
-      if (!windows_.contains(number)) new_ones.insert(number);
-  }
-  const std::vector<size_t> numbers(new_ones.begin(), new_ones.end());
+  std::vector<std::span<std::byte>> pieces;
+  uint64_t bytes = 0;
+  for (const BlockCopy& block : blocks)
+    for (size_t at = 0; at < block.into.size();) {
+      const auto rest = block.into.subspan(at);
+      const size_t number = static_cast<size_t>(rest.data() - arena_.data()) / kWindow;
+      const auto size = static_cast<size_t>(std::to_address(window(number).end()) - rest.data());
+      if (!windows_.contains(number)) {
+        pieces.push_back(rest.first(std::min(rest.size(), size)));
+        bytes += pieces.back().size();
+      }
+      at += size;
+    }
   const int threads = static_cast<int>(std::min(std::thread::hardware_concurrency(), kThreadsForMemory));
-  in_parallel(threads, numbers.size(), numbers.size() * kWindow, [&](size_t one) {
-    const auto memory = window(numbers[one]);
-    madvise(memory.data(), memory.size(), kPopulateForWriting);
+  in_parallel(threads, pieces.size(), bytes, [&](size_t one) {
+    const auto [start, size] = whole_pages(pieces[one]);
+    madvise(start, size, kPopulateForWriting);
   });
 }
 

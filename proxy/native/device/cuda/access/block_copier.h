@@ -2,13 +2,12 @@
 // once: the GPU's copy engine is the only limit.
 //
 // The arena is registered in windows, when something is first copied there, so that no more of it takes
-// memory than is used. Pages of new windows are made on several threads first: one makes 1 to 2 GB/s. Where the driver registers nothing, or is not to (driver/diagnosis.h), blocks take the
-// detour of Transfer. A window is given back before its memory is (forget), at the latest by the destructor:
-// the driver would go on writing to pages that nobody sees.
-// Copies that were begun have a stream of their own, of the lowest priority, so that the program's work goes
-// first.
-// Lock rule: mutex_ guards all of it, and is not held while begun copies are waited for; any thread. Called
-// by: the executor, through Device.
+// memory than is used. Pages of new windows are made on several threads first: one makes 1 to 2 GB/s. Where
+// the driver registers nothing, or is not to (driver/diagnosis.h), blocks take the detour of Transfer. A
+// window is given back before its memory is (forget), at the latest by the destructor: the driver would go on
+// writing to pages that nobody sees. Copies that were begun have a stream of their own, of the lowest
+// priority, so that the program's work goes first. Lock rule: mutex_ guards all of it, and is not held while
+// begun copies are waited for; any thread. Called by: the executor, through Device.
 #pragma once
 #include <memory>
 #include <mutex>
