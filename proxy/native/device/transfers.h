@@ -1,8 +1,9 @@
 // Blocks of device memory on their way, many at a time: to memory of the host, and to another worker's
 // device.
 //
-// Called by: RowCopies (boundaries) and PeerTransfer (recoveries). Implementations: device/cuda/access,
-// device/cuda/peer. A device that has none of them does without: Backend::read gives one block at a time.
+// Called by: RowCopies (boundaries), Restorer and PeerTransfer (recoveries). Implementations:
+// device/cuda/access, device/cuda/peer. A device that has none of them does without: Backend::read gives one
+// block at a time.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -18,22 +19,24 @@ struct MemoryRange {
   uint64_t address, bytes;
 };
 
-/// A block of device memory, and the host memory of its size that it is to be copied to.
+/// A block of device memory, and the host memory of its size that holds its copy.
 struct BlockCopy {
   uint64_t address;
-  std::span<std::byte> into;
+  std::span<std::byte> copy;
 };
 
 /// Copies blocks by the device's own engines, without a detour through other memory of the host.
 class BlockCopier {
  public:
   virtual ~BlockCopier() = default;
-  /// The host memory that blocks will be copied to lies in this range, which stays mapped until the device is
-  /// gone. Once, before copy().
+  /// The host memory that blocks have their copies in lies in this range, which stays mapped until the device
+  /// is gone. Once, before copy().
   virtual void use(std::span<std::byte> arena) = 0;
   /// Returns when all blocks are copied; only while idle or fenced. False: a block is not allocated, or the
   /// device failed, which it reports; then nothing is known of what was to be written.
   virtual bool copy(std::span<const BlockCopy> blocks) = 0;
+  /// The other way: blocks get back what their copies hold. As copy() otherwise.
+  virtual bool put_back(std::span<const BlockCopy> blocks) = 0;
   /// The same beside what the device is given from now on, until finish() has returned. What is written to a
   /// block meanwhile spoils its copy. One finish() for each; copy() may come in between.
   virtual bool begin(std::span<const BlockCopy> blocks) = 0;

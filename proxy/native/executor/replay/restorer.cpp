@@ -17,6 +17,9 @@
 
 namespace jitc {
 namespace {
+/// Copies that go back to the device at once.
+constexpr uint64_t kGroupBytes = 1u << 30;
+
 /// The parts of the allocations that no row covers. Rows may overlap each other.
 std::vector<MemoryRange> parts_without(const std::vector<Resources::Allocation>& allocations,
                                        std::vector<LiveRow> rows) {
@@ -197,9 +200,9 @@ std::vector<LiveRow> Restorer::take_unchanged(std::vector<LiveRow>& rows) const 
   return unchanged;
 }
 
-/// Compares what has arrived with the hash that the copy was made with: a damaged copy is as good as none.
-/// False when there is one.
-bool Restorer::restore_copies(const std::vector<LiveRow>& rows, RecoverReply& reply) {
+/// What the device does not take is written block by block; what does not arrive has not its hash then.
+void Restorer::put_back(const std::vector<LiveRow>& rows) {
+  if (put_back_at_once(rows)) return;
   uint64_t bytes = 0;
   for (const LiveRow& row : rows) bytes += row.block.bytes;
   in_parallel(shared_.backend->copy_threads(), rows.size(), bytes, [&](size_t i) {
@@ -207,6 +210,30 @@ bool Restorer::restore_copies(const std::vector<LiveRow>& rows, RecoverReply& re
     if (!shared_.life.is_overtaken(shared_.life.command_epoch))
       shared_.backend->write(address, shared_.snapshot.bytes(rows[i].copy, size));
   });
+}
+
+/// In groups, between which a newer recovery can put an end to it.
+bool Restorer::put_back_at_once(const std::vector<LiveRow>& rows) {
+  BlockCopier* const copier = shared_.backend->copier();
+  if (!copier) return false;
+  std::vector<BlockCopy> group;
+  uint64_t bytes = 0;
+  for (const LiveRow& row : rows) {
+    group.push_back({row.block.address, shared_.snapshot.bytes(row.copy, row.block.bytes)});
+    bytes += row.block.bytes;
+    if (bytes < kGroupBytes && &row != &rows.back()) continue;
+    if (shared_.life.is_overtaken(shared_.life.command_epoch)) return true;
+    if (!copier->put_back(group)) return false;
+    group.clear();
+    bytes = 0;
+  }
+  return true;
+}
+
+/// Compares what has arrived with the hash that the copy was made with: a damaged copy is as good as none.
+/// False when there is one.
+bool Restorer::restore_copies(const std::vector<LiveRow>& rows, RecoverReply& reply) {
+  put_back(rows);
   shared_.life.stop_if_outdated(shared_.life.command_epoch);
   const auto now = parts_.copies.hashes_of(rows);
   bool whole = true;

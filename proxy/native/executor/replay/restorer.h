@@ -66,6 +66,8 @@ class Restorer {
   std::vector<LiveRow> keep_what_holds(const BoundaryState& state, RecoverReply& reply);
   void restore_rows(const BoundaryState& state, const std::vector<LiveRow>& kept, RecoverReply& reply);
   std::vector<LiveRow> take_unchanged(std::vector<LiveRow>& rows) const;
+  void put_back(const std::vector<LiveRow>& rows);
+  bool put_back_at_once(const std::vector<LiveRow>& rows);
   bool restore_copies(const std::vector<LiveRow>& rows, RecoverReply& reply);
   bool whole_plans(const Resources& resources, std::string& error);
 

@@ -33,12 +33,20 @@ RegisteredCopies::~RegisteredCopies() {
     if (one) context_->driver().cuStreamDestroy(one);
 }
 
-bool RegisteredCopies::copy(std::span<const BlockCopy> blocks) { return given(blocks, stream_, true); }
+bool RegisteredCopies::copy(std::span<const BlockCopy> blocks) {
+  return given(blocks, stream_, Way::to_host, true);
+}
 
-bool RegisteredCopies::begin(std::span<const BlockCopy> blocks) { return given(blocks, beside_, false); }
+bool RegisteredCopies::put_back(std::span<const BlockCopy> blocks) {
+  return given(blocks, stream_, Way::to_device, true);
+}
 
-bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& stream, bool waits) {
-  const auto there = [this](const BlockCopy& one) { return memory_.contains(one.address, one.into.size()); };
+bool RegisteredCopies::begin(std::span<const BlockCopy> blocks) {
+  return given(blocks, beside_, Way::to_host, false);
+}
+
+bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& stream, Way way, bool waits) {
+  const auto there = [this](const BlockCopy& one) { return memory_.contains(one.address, one.copy.size()); };
   if (!std::ranges::all_of(blocks, there)) return false;
   const Driver& driver = context_->driver();
   try {
@@ -51,7 +59,7 @@ bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& s
       check(driver, "cuStreamCreateWithPriority",
             driver.cuStreamCreateWithPriority(&stream, abi::kStreamNonBlocking, 0));
     if (!given_up_) ask_for_memory(blocks);
-    for (const BlockCopy& block : blocks) start(block, stream);
+    for (const BlockCopy& block : blocks) start(block, stream, way);
     if (waits) check(driver, "cuStreamSynchronize", driver.cuStreamSynchronize(stream));
     return true;
   } catch (const OpError& error) {
@@ -92,8 +100,8 @@ void RegisteredCopies::ask_for_memory(std::span<const BlockCopy> blocks) {
   std::vector<std::span<std::byte>> pieces;
   uint64_t bytes = 0;
   for (const BlockCopy& block : blocks)
-    for (size_t at = 0; at < block.into.size();) {
-      const auto rest = block.into.subspan(at);
+    for (size_t at = 0; at < block.copy.size();) {
+      const auto rest = block.copy.subspan(at);
       const size_t number = static_cast<size_t>(rest.data() - arena_.data()) / kWindow;
       const auto size = static_cast<size_t>(std::to_address(window(number).end()) - rest.data());
       if (!windows_.contains(number)) {
@@ -110,20 +118,28 @@ void RegisteredCopies::ask_for_memory(std::span<const BlockCopy> blocks) {
 }
 
 /// A copy must not cross the end of what was registered in one piece.
-void RegisteredCopies::start(const BlockCopy& block, abi::CUstream stream) {
-  const Driver& driver = context_->driver();
-  const uint64_t from = memory_.real(block.address);
-  for (size_t at = 0; at < block.into.size();) {
-    std::byte* const into = block.into.data() + at;
-    const size_t number = static_cast<size_t>(into - arena_.data()) / kWindow;
-    const std::byte* const end = std::to_address(window(number).end());
-    const size_t size = std::min(block.into.size() - at, static_cast<size_t>(end - into));
+void RegisteredCopies::start(const BlockCopy& block, abi::CUstream stream, Way way) {
+  const uint64_t address = memory_.real(block.address);
+  for (size_t at = 0; at < block.copy.size();) {
+    const auto rest = block.copy.subspan(at);
+    const size_t number = static_cast<size_t>(rest.data() - arena_.data()) / kWindow;
+    const auto room = static_cast<size_t>(std::to_address(window(number).end()) - rest.data());
+    const BlockCopy piece{address + at, rest.first(std::min(rest.size(), room))};
     if (is_registered(number))
-      check(driver, "cuMemcpyDtoHAsync", driver.cuMemcpyDtoHAsync(into, from + at, size, stream));
+      start_piece(piece, stream, way);
     else
-      copy_by_detour({from + at, {into, size}});
-    at += size;
+      copy_by_detour(piece, way);
+    at += piece.copy.size();
   }
+}
+
+void RegisteredCopies::start_piece(const BlockCopy& piece, abi::CUstream stream, Way way) {
+  const Driver& driver = context_->driver();
+  const auto [address, copy] = piece;
+  if (way == Way::to_host)
+    check(driver, "cuMemcpyDtoHAsync", driver.cuMemcpyDtoHAsync(copy.data(), address, copy.size(), stream));
+  else
+    check(driver, "cuMemcpyHtoDAsync", driver.cuMemcpyHtoDAsync(address, copy.data(), copy.size(), stream));
 }
 
 bool RegisteredCopies::is_registered(size_t number) {
@@ -139,9 +155,10 @@ std::span<std::byte> RegisteredCopies::window(size_t number) const {
   return arena_.subspan(number * kWindow, std::min(kWindow, arena_.size() - number * kWindow));
 }
 
-void RegisteredCopies::copy_by_detour(const BlockCopy& block) {
-  std::byte* into = block.into.data();
-  detour_.read(block.address, block.into.size(), [&](std::span<const std::byte> part) {
+void RegisteredCopies::copy_by_detour(const BlockCopy& block, Way way) {
+  if (way == Way::to_device) return detour_.write(block.address, block.copy);
+  std::byte* into = block.copy.data();
+  detour_.read(block.address, block.copy.size(), [&](std::span<const std::byte> part) {
     std::memcpy(into, part.data(), part.size());
     into += part.size();
   });

@@ -1,5 +1,5 @@
-// Copies of many blocks straight into shared memory, which the driver knows (registered), all under way at
-// once: the GPU's copy engine is the only limit.
+// Copies of many blocks straight into shared memory and back, which the driver knows (registered), all under
+// way at once: the GPU's copy engine is the only limit.
 //
 // The arena is registered in windows, when something is first copied there, so that no more of it takes
 // memory than is used. Pages of new windows are made on several threads first: one makes 1 to 2 GB/s. Where
@@ -37,6 +37,7 @@ class RegisteredCopies final : public BlockCopier {
 
   void use(std::span<std::byte> arena) override { arena_ = arena; }
   bool copy(std::span<const BlockCopy> blocks) override;
+  bool put_back(std::span<const BlockCopy> blocks) override;
   bool begin(std::span<const BlockCopy> blocks) override;
   bool finish() override;
   void forget(std::span<std::byte> memory) override;
@@ -50,12 +51,14 @@ class RegisteredCopies final : public BlockCopier {
   static constexpr size_t kWindow = 16u << 20;
 
  private:
-  bool given(std::span<const BlockCopy> blocks, abi::CUstream& stream, bool waits);
+  enum class Way { to_host, to_device };
+  bool given(std::span<const BlockCopy> blocks, abi::CUstream& stream, Way way, bool waits);
   void ask_for_memory(std::span<const BlockCopy> blocks);
-  void start(const BlockCopy& block, abi::CUstream stream);
+  void start(const BlockCopy& block, abi::CUstream stream, Way way);
+  void start_piece(const BlockCopy& piece, abi::CUstream stream, Way way);
   bool is_registered(size_t window);
   std::span<std::byte> window(size_t number) const;
-  void copy_by_detour(const BlockCopy& block);
+  void copy_by_detour(const BlockCopy& block, Way way);
 
   const std::shared_ptr<Context> context_;
   const Memory& memory_;

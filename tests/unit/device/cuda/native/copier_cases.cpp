@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include <cstring>
 #include <numeric>
 
 #include "device/cuda/access/block_copier.h"
@@ -63,10 +64,41 @@ CASE(copier_blocks_arrive_also_across_windows) {
                                       {b, arena.at(0, 100)},
                                       {c, arena.at(kWindow * 5 / 2 - third.size(), third.size())}};
   CHECK(s.backend->copier()->copy(blocks));
-  CHECK(holds(blocks[0].into, first));
-  CHECK(holds(blocks[1].into, second));
-  CHECK(holds(blocks[2].into, third));
+  CHECK(holds(blocks[0].copy, first));
+  CHECK(holds(blocks[1].copy, second));
+  CHECK(holds(blocks[2].copy, third));
   CHECK(s.backend->copier()->copy({}));
+}
+
+CASE(copier_gives_blocks_back_what_their_copies_hold) {
+  prepare_failures();
+  const Arena arena;
+  Session s;
+  const auto bytes = content(8192, 3), large = content(kWindow + 5000, 11),
+             later = content(kWindow + 5000, 99);
+  const uint64_t a = s.upload(later), b = s.upload(later);
+  s.synchronize();
+  BlockCopier& copier = *s.backend->copier();
+  copier.use(arena.whole());
+  const std::vector<BlockCopy> blocks{{a, arena.at(kWindow - 4096, bytes.size())},
+                                      {b, arena.at(kWindow * 5 / 2 - large.size(), large.size())}};
+  std::memcpy(blocks[0].copy.data(), bytes.data(), bytes.size());
+  std::memcpy(blocks[1].copy.data(), large.data(), large.size());
+  const auto there = [&](const BlockCopy& one) {
+    std::vector<std::byte> found(one.copy.size());
+    CHECK(s.backend->read(one.address, found));
+    return std::ranges::equal(found, one.copy);
+  };
+  CHECK(copier.put_back(blocks));
+  CHECK(there(blocks[0]) && there(blocks[1]));
+  CHECK(is_registered(arena, 0) && is_registered(arena, 1) && is_registered(arena, 2));
+  copier.forget(arena.whole());
+  std::memset(blocks[1].copy.data(), 5, large.size());
+  ask_for_failures("cuMemHostRegister_v2:1=2");
+  CHECK(copier.put_back({&blocks[1], 1}));  // by the detour
+  CHECK(there(blocks[1]) && !is_registered(arena, 2));
+  const BlockCopy nowhere{b + (64u << 20), arena.at(0, 4096)};
+  CHECK(!copier.put_back({&nowhere, 1}));
 }
 
 CASE(copier_tells_the_driver_of_what_it_uses_until_it_is_forgotten) {
@@ -78,7 +110,7 @@ CASE(copier_tells_the_driver_of_what_it_uses_until_it_is_forgotten) {
     s.backend->copier()->use(arena.whole());
     const BlockCopy one{block, arena.at(kWindow + 4096, 4096)};
     CHECK(s.backend->copier()->copy({&one, 1}));
-    CHECK(holds(one.into, bytes));
+    CHECK(holds(one.copy, bytes));
   };
   {
     Session s;
@@ -113,10 +145,10 @@ CASE(copier_takes_a_detour_where_nothing_can_be_registered) {
   ask_for_failures("cuMemHostRegister_v2:1=2");
   const BlockCopy one{block, arena.at(kWindow - 4096, bytes.size())};
   CHECK(s.backend->copier()->copy({&one, 1}));
-  CHECK(holds(one.into, bytes));
+  CHECK(holds(one.copy, bytes));
   CHECK(!is_registered(arena, 0) && !is_registered(arena, 1));
   CHECK(s.backend->copier()->copy({&one, 1}));  // memory may have been short: it is asked for again
-  CHECK(holds(one.into, bytes));
+  CHECK(holds(one.copy, bytes));
   CHECK(is_registered(arena, 0) && is_registered(arena, 1));
 }
 
