@@ -67,7 +67,9 @@ def recovered(service: Service, count: int) -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=() if one == "gpt" else pytest.mark.slow) for one in REPLICATED]
 )
-def test_again_and_again(name: str, workplace: Workplace, reference: Reference) -> None:
+def test_again_and_again(
+    name: str, workplace: Workplace, reference: Reference, record_property: Callable[[str, object], None]
+) -> None:
     script = JOBS[name].with_arguments(*STEPS)
     service = workplace.service(2)
     job = workplace.job(script, service)
@@ -81,6 +83,7 @@ def test_again_and_again(name: str, workplace: Workplace, reference: Reference) 
         assert (one["decision"], one["boundary"]) == ("roll-back", boundary), one
         assert any(f"all ranks go back to boundary {boundary}" in note for note in one["notes"]), one
         boundary = has_reserve(service, job, boundary)
+    record_property("seconds", max(one["seconds"] for one in service.report()))
     assert_identical(job.finish().successful().records, reference(script, "cuda"))
 
 

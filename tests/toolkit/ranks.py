@@ -7,24 +7,42 @@ itself does start torchrun.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
 #: After SIGTERM, until SIGKILL.
 ENDING_SECONDS = 20.0
+_LOWEST_PORT, _TRIES = 10000, 1000
+#: Of ports that were given out.
+_names: list[socket.socket] = []
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """Nobody gets it in between: it lies below those that the system gives to connections, and whoever asks here has
+    its name until the process has ended."""
+    for port in random.sample(range(_LOWEST_PORT, _first_of_connections()), _TRIES):
+        name = socket.socket(socket.AF_UNIX)
+        with contextlib.suppress(OSError), socket.socket() as one:
+            name.bind(f"\0jitc-test-port-{port}")
+            one.bind(("127.0.0.1", port))
+            _names.append(name)
+            return port
+        name.close()
+    raise OSError(f"{_TRIES} ports are taken")
+
+
+def _first_of_connections() -> int:
+    return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
 
 
 class Rank(Protocol):
