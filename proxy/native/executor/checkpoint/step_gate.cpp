@@ -46,6 +46,7 @@ bool StepGate::at_step_begin(const ops::StepBegin& op, bool waits) {
     const std::lock_guard lock(shared_.life.mutex);
     if (!shared_.runs()) return false;
     issued.in_step = true;
+    issued.behind_barrier = plan().barrier;
     issued.step_waits = issued.step_collectives = issued.step_allocations = 0;
     shared_.slot().begun.store(step);
   }

@@ -61,8 +61,9 @@ void Recovery::stop_dispatcher(Lifecycle::Lock& lock) {
   shared_.board.ring();
   life.changed.notify_all();
   // Only behind the barrier: without it the dispatcher is ahead of streams that may wait for a lost peer.
+  // What the policy is by now says nothing of the step that is under way.
   const Issued& issued = shared_.issued;
-  life.drain = issued.in_step && !issued.step_collectives && parts_.checkpoints.plan.wanted()->peer_mode();
+  life.drain = issued.in_step && !issued.step_collectives && issued.behind_barrier;
   if (life.drain) {
     // The dispatcher may be asleep with work still on the streams: it waits for them when it is woken.
     life.work.notify_one();

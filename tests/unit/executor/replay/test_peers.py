@@ -7,6 +7,7 @@ the forward pass) and a batch (its own, new in every minibatch). The tests play 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,9 @@ from executor_rank import BLOCK, CLASSES, STATISTICS, Rank, contents, minibatch,
 from executor_rig import NOTICE, wait_for
 
 from jitc.proxy.common.executor import ExecutorError
+
+#: So long a fence waits for a step that waits for nobody (recovery.cpp).
+WAITED_FOR = 10.0
 
 
 @pytest.fixture
@@ -118,6 +122,31 @@ def test_nobody_begins_a_step_before_all_have_reached_it(expected: list[list[str
     for one in ranks:
         wait_for(lambda one=one: one.stats()["boundary"] == 4)
     assert contents(ranks) == expected[3]
+
+
+def test_a_step_that_began_without_the_barrier_is_not_waited_for(ranks: list[Rank]) -> None:
+    """Its streams may wait for a rank that does not come, whatever the job relies on since: a fence takes no time."""
+    minibatch(ranks)
+    ranks[0].forward()  # with a collective to which rank 1 does not come
+    ranks[0].step()
+    wait_for(lambda: ranks[0].reached() == 2)
+    for one in ranks:
+        one.command("SetPolicy", copy_all=False, barrier=True, **CLASSES)
+    fenced = threading.Thread(target=fence, args=(ranks, 1))
+    fenced.start()
+    fenced.join(WAITED_FOR * 0.8)
+    took_long = fenced.is_alive()
+    fenced.join()
+    assert not took_long
+    for one in ranks:
+        assert one.command("Rollback", boundary=1)["complete"]
+    resume(ranks, 1)
+    ranks[1].forward()
+    ranks[1].step()
+    for one in ranks:
+        one.finish()
+    for one in ranks:
+        wait_for(lambda one=one: one.stats()["boundary"] == 2)
 
 
 def test_a_step_in_which_ranks_wait_for_each_other_is_too_late_for_a_validation(ranks: list[Rank]) -> None:
