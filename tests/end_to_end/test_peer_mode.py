@@ -61,7 +61,9 @@ def run_and_check(workplace: Workplace, reference: Reference, job: str, line: st
 def test_state_comes_from_a_peer(job: str, phase: str, workplace: Workplace, reference: Reference) -> None:
     recovery = run_and_check(workplace, reference, job, PEERS, phase)
     assert sum(recovery["bytes_from_peers"].values()) > 0, recovery
-    assert recovery["decision"] == ("roll-forward" if phase == "optimizer" else "roll-back"), recovery
+    # At its boundary the lost rank has begun the step as well: the other one has made it, and gives what it made.
+    forward = phase in ("optimizer", "boundary")
+    assert recovery["decision"] == ("roll-forward" if forward else "roll-back"), recovery
 
 
 @pytest.mark.parametrize("phase", ["backward", pytest.param("optimizer", marks=pytest.mark.slow)])
