@@ -64,12 +64,17 @@ class Job:
             program.close()
 
 
-def start(lab: Lab, program: str, ranks: int, service: Service | None, **environ: str) -> Job:
-    """The ranks of a job, ready. Without the proxy both ranks share GPU 0; NCCL must take them for two hosts."""
+def meeting(ranks: int) -> dict[str, str]:
+    """Where the ranks of a job find each other: the variables of torch.distributed's env:// that all have."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    common = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), **environ}
+    return {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+
+
+def start(lab: Lab, program: str, ranks: int, service: Service | None, **environ: str) -> Job:
+    """The ranks of a job, ready. Without the proxy both ranks share GPU 0; NCCL must take them for two hosts."""
+    common = meeting(ranks) | environ
     if lab.rehearsal:
         common |= {"SIZE": "tiny", "OMP_NUM_THREADS": "1"} | ({} if service else {"DEVICE": "cpu", "GROUP": "gloo"})
     job = Job(lab, [], service)

@@ -28,9 +28,9 @@ _names: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """Nobody gets it in between: it lies below those that the system gives to connections, and whoever asks here has
-    its name until the process has ended."""
-    for port in random.sample(range(_LOWEST_PORT, _first_of_connections()), _TRIES):
+    """Nobody gets it in between: it lies below those that the system gives to connections (where that leaves any), and
+    whoever asks here has its name until the process has ended."""
+    for port in random.sample(range(_LOWEST_PORT, max(_first_of_connections(), _LOWEST_PORT + 10 * _TRIES)), _TRIES):
         name = socket.socket(socket.AF_UNIX)
         with contextlib.suppress(OSError), socket.socket() as one:
             name.bind(f"\0jitc-test-port-{port}")

@@ -9,6 +9,7 @@ from ..jobs import Answers, compare, start
 from ..lab import Lab, StepFailed
 from ..service import NO_VALIDATION, Service
 from . import fault_verdict
+from .timing import SPACED
 from .with_torch import usable_attention
 
 _WARMING, _STRUCK = 3, 8
@@ -25,8 +26,8 @@ def large_model(lab: Lab) -> dict[str, Any]:
         for job in both:
             job.tell(do="train", setting="large", steps=_WARMING)
         native, proxied = ([job.answers()] for job in both)
-        both[1].ask(do="more", steps=_SETTLING, digest=False)
-        both[0].ask(do="more", steps=_SETTLING, digest=False)
+        for job in both:
+            job.ask(do="more", steps=_SETTLING, digest=False)
         for side, answers in (("native", native), ("proxied", proxied)):  # in turn: they are timed
             answers.append(sides[side].ask(do="more", steps=_TIMED, digest=False))
         lab.note(times={"large": _times(native[-1], proxied[-1])}, workers=service.workers())
@@ -36,17 +37,14 @@ def large_model(lab: Lab) -> dict[str, Any]:
         for job, answers in zip(both, (native, proxied), strict=True):
             answers.append(job.answers())
         recoveries = service.recoveries()
-    lab.note(recoveries=recoveries, seconds_of_steps=[one[0]["seconds"] for one in proxied], said=_spacing(service))
+    lab.note(recoveries=recoveries, seconds_of_steps=[one[0]["seconds"] for one in proxied])
+    lab.note(settled=[line for line in service.said().splitlines() if SPACED in line])
     found = [compare(lab, "large", *pair) for pair in zip(native, proxied, strict=True)]
     lab.note(identity="; ".join(sorted({one.text() for one in found})))
     wrong = "; ".join(filter(None, (one.wrong() for one in found)))
     if why := fault_verdict(recoveries, "" if lab.rehearsal else wrong):
         raise StepFailed(why)
     return {}
-
-
-def _spacing(service: Service) -> list[str]:
-    return [line for line in service.said().splitlines() if "boundaries is made" in line]
 
 
 def _times(native: Answers, proxied: Answers) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from typing import Any
 from third_party.cases import CASES, Case
 from third_party.counts import Counts
 
+from ..jobs import meeting
 from ..lab import Lab, Program, StepFailed, preload
 from ..places import PACKAGE
 from ..results import slug
@@ -114,13 +114,11 @@ def _compared(lab: Lab, case: Case) -> dict[str, Any]:
     without = native is None or native.records == quiet.records
     if without and struck.records == quiet.records:
         return found | {"verdict": IDENTICAL, "reason": ""}
-    different = ([] if without else ["native and proxied"]) + (
-        ["with kills"] if struck.records != quiet.records else []
-    )
+    pairs = {"native and proxied": without, "with kills": struck.records == quiet.records}
+    reason = "differ: " + ", ".join(name for name, equal in pairs.items() if not equal)
     again = _or_why(lambda: _native(lab, case, "native-again")) if native else None
-    if isinstance(again, Side) and native and again.records != native.records:
-        return found | {"verdict": NOT_REPEATABLE, "reason": "differ: " + ", ".join(different)}
-    return found | {"verdict": FAILED, "reason": "differ: " + ", ".join(different)}
+    apart_by_itself = isinstance(again, Side) and native is not None and again.records != native.records
+    return found | {"verdict": NOT_REPEATABLE if apart_by_itself else FAILED, "reason": reason}
 
 
 def _or_why(run: Callable[[], Side]) -> Side | str:
@@ -179,17 +177,10 @@ def _ended(
 
 def _ranks(lab: Lab, case: Case, side: str, service: Service | None, out: Path) -> list[Program]:
     """Natively all ranks share GPU 0, and NCCL must take them for hosts of their own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = [
-        str(PROGRAMS / f"{case.program}.py"), "--out", str(out), "--device", "cuda", *case.arguments,
-    ]  # fmt: skip
-    common = {
-        "WORLD_SIZE": str(case.ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1",
-        "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OUTCOME_DETERMINISTIC": "1",
-        "OUTCOME_STEP_SECONDS": "0.1",
-        "HF_HOME": str(out), "TRITON_CACHE_DIR": str(out.parent / "triton"),
+    words = [str(PROGRAMS / f"{case.program}.py"), "--out", str(out), "--device", "cuda", *case.arguments]
+    common = meeting(case.ranks) | {
+        "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HOME": str(out),
+        "TRITON_CACHE_DIR": str(out.parent / "triton"), "OUTCOME_DETERMINISTIC": "1", "OUTCOME_STEP_SECONDS": "0.1",
     }  # fmt: skip
     if service:
         common |= {"JITC_SOCKET": service.socket, "LD_PRELOAD": preload()}

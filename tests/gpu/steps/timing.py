@@ -19,7 +19,7 @@ _SETTINGS = {
 #: The side whose every step has a boundary.
 EVERY = "every boundary"
 #: Steps in which the service surely finds out how far apart boundaries are to be, and what it then says.
-_SETTLING, _SPACED = 60, "boundaries is made"
+_SETTLING, SPACED = 60, "boundaries is made"
 
 
 def one_rank(lab: Lab) -> dict[str, Any]:
@@ -123,9 +123,9 @@ def _counts(settings: dict[str, dict[str, Any]]) -> str:
 
 def _settle(job: Job, service: Service, setting: str, steps: int) -> str:
     """What the service says of the job's boundaries before the first block is timed; nothing: all are made."""
-    before = service.said().count(_SPACED)
+    before = service.said().count(SPACED)
     for _ in range(0, steps, 10):
         job.ask(do="time", setting=setting, steps=min(steps, 10))
-        if service.said().count(_SPACED) > before:
+        if service.said().count(SPACED) > before:
             break
-    return next((line for line in reversed(service.said().splitlines()) if _SPACED in line), "")
+    return next((line for line in reversed(service.said().splitlines()) if SPACED in line), "")

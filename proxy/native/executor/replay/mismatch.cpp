@@ -43,9 +43,12 @@ void Replay::fails(uint64_t sequence, const ops::OpHeader& op, uint32_t status,
   std::string why(reinterpret_cast<const char*>(payload.data()), payload.size());
   const auto no_text = [](unsigned char one) { return one < 0x20 || one > 0x7e; };
   if (why.empty() || std::ranges::any_of(why, no_text)) why = "status " + std::to_string(status);
-  shared_.fault(
-      sequence, 999, tolerance.bound() == 0 ? "replay-mismatch" : "replay-astray",
-      wire::op_name(op.op) + " (sequence " + std::to_string(sequence) + ") fails in replay: " + why);
+  astray(sequence, op, "fails in replay: " + why);
+}
+
+void Replay::astray(uint64_t sequence, const ops::OpHeader& op, const std::string& what) {
+  shared_.fault(sequence, 999, tolerance.bound() == 0 ? "replay-mismatch" : "replay-astray",
+                wire::op_name(op.op) + " (sequence " + std::to_string(sequence) + ") " + what);
 }
 
 void Replay::compare(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
@@ -59,10 +62,8 @@ void Replay::compare(uint64_t sequence, uint32_t status, std::span<const std::by
   if (did_well && status == 0)
     difference = relative_difference(element_of(op), known_payload(shared_.journal, sequence), payload);
   if (tolerance.bears(difference)) return result_is_there(sequence);
-  const double bound = tolerance.bound();
-  shared_.fault(sequence, 999, bound == 0 ? "replay-mismatch" : "replay-astray",
-                wire::op_name(op.op) + " (sequence " + std::to_string(sequence) +
-                    ") gave another result in replay than before: " + why_not(op, difference, bound));
+  astray(sequence, op,
+         "gave another result in replay than before: " + why_not(op, difference, tolerance.bound()));
 }
 
 }  // namespace jitc

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "executor/journal/journal.h"
 #include "tolerance.h"
@@ -58,6 +59,8 @@ class Replay {
 
  private:
   void fails(uint64_t sequence, const ops::OpHeader& op, uint32_t status, std::span<const std::byte> payload);
+  /// This replay cannot go on: what the op has done.
+  void astray(uint64_t sequence, const ops::OpHeader& op, const std::string& what);
   bool reached_again(const RecordHeader& record) const;
 
   Shared& shared_;

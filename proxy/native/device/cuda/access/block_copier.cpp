@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <thread>
-#include <utility>
 
 #include "base/parallel.h"
 #include "device/cuda/driver/diagnosis.h"
@@ -17,13 +16,6 @@ namespace {
 /// Threads that ask the system for memory: more of them get in each other's way.
 constexpr unsigned kThreadsForMemory = 8;
 constexpr int kPopulateForWriting = 23;  // MADV_POPULATE_WRITE, since Linux 5.14; glibc has it since 2.35
-
-std::pair<void*, size_t> whole_pages(std::span<std::byte> memory) {
-  constexpr uintptr_t kPage = 4096;
-  const auto start = reinterpret_cast<uintptr_t>(memory.data());
-  const uintptr_t first = start / kPage * kPage;
-  return {reinterpret_cast<void*>(first), start + memory.size() - first};
-}
 }  // namespace
 
 RegisteredCopies::~RegisteredCopies() {
@@ -94,43 +86,44 @@ bool RegisteredCopies::finish() {
   }
 }
 
-/// The driver would have the pages made one after another. Where the system cannot, or has no room, it still
-/// does.
+/// work(number, piece) for the part of the copy in each window that it touches: nothing that is asked of the
+/// driver may cross the end of what was registered in one piece.
+template <class Work>
+void RegisteredCopies::by_window(std::span<std::byte> copy, const Work& work) const {
+  while (!copy.empty()) {
+    const size_t number = static_cast<size_t>(copy.data() - arena_.data()) / kWindow;
+    const auto room = static_cast<size_t>(std::to_address(window(number).end()) - copy.data());
+    const auto piece = copy.first(std::min(copy.size(), room));
+    work(number, piece);
+    copy = copy.subspan(piece.size());
+  }
+}
+
+/// The driver would have the pages made one after another. Where the system cannot, or has no room, or a copy
+/// does not begin with a page (those of a Snapshot do), it still does.
 void RegisteredCopies::ask_for_memory(std::span<const BlockCopy> blocks) {
   std::vector<std::span<std::byte>> pieces;
   uint64_t bytes = 0;
   for (const BlockCopy& block : blocks)
-    for (size_t at = 0; at < block.copy.size();) {
-      const auto rest = block.copy.subspan(at);
-      const size_t number = static_cast<size_t>(rest.data() - arena_.data()) / kWindow;
-      const auto size = static_cast<size_t>(std::to_address(window(number).end()) - rest.data());
-      if (!windows_.contains(number)) {
-        pieces.push_back(rest.first(std::min(rest.size(), size)));
-        bytes += pieces.back().size();
-      }
-      at += size;
-    }
+    by_window(block.copy, [&](size_t number, std::span<std::byte> piece) {
+      if (windows_.contains(number)) return;
+      pieces.push_back(piece);
+      bytes += piece.size();
+    });
   const int threads = static_cast<int>(std::min(std::thread::hardware_concurrency(), kThreadsForMemory));
-  in_parallel(threads, pieces.size(), bytes, [&](size_t one) {
-    const auto [start, size] = whole_pages(pieces[one]);
-    madvise(start, size, kPopulateForWriting);
-  });
+  in_parallel(threads, pieces.size(), bytes,
+              [&](size_t one) { madvise(pieces[one].data(), pieces[one].size(), kPopulateForWriting); });
 }
 
-/// A copy must not cross the end of what was registered in one piece.
 void RegisteredCopies::start(const BlockCopy& block, abi::CUstream stream, Way way) {
-  const uint64_t address = memory_.real(block.address);
-  for (size_t at = 0; at < block.copy.size();) {
-    const auto rest = block.copy.subspan(at);
-    const size_t number = static_cast<size_t>(rest.data() - arena_.data()) / kWindow;
-    const auto room = static_cast<size_t>(std::to_address(window(number).end()) - rest.data());
-    const BlockCopy piece{address + at, rest.first(std::min(rest.size(), room))};
+  uint64_t address = memory_.real(block.address);
+  by_window(block.copy, [&](size_t number, std::span<std::byte> piece) {
     if (is_registered(number))
-      start_piece(piece, stream, way);
+      start_piece({address, piece}, stream, way);
     else
-      copy_by_detour(piece, way);
-    at += piece.copy.size();
-  }
+      copy_by_detour({address, piece}, way);
+    address += piece.size();
+  });
 }
 
 void RegisteredCopies::start_piece(const BlockCopy& piece, abi::CUstream stream, Way way) {

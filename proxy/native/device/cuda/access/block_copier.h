@@ -1,13 +1,15 @@
-// Copies of many blocks straight into shared memory and back, which the driver knows (registered), all under
-// way at once: the GPU's copy engine is the only limit.
+// Copies of many blocks straight to shared memory that the driver knows (registered), and back, all under way
+// at once: the GPU's copy engine is the only limit.
 //
 // The arena is registered in windows, when something is first copied there, so that no more of it takes
 // memory than is used. Pages of new windows are made on several threads first: one makes 1 to 2 GB/s. Where
 // the driver registers nothing, or is not to (driver/diagnosis.h), blocks take the detour of Transfer. A
 // window is given back before its memory is (forget), at the latest by the destructor: the driver would go on
-// writing to pages that nobody sees. Copies that were begun have a stream of their own, of the lowest
-// priority, so that the program's work goes first. Lock rule: mutex_ guards all of it, and is not held while
-// begun copies are waited for; any thread. Called by: the executor, through Device.
+// writing to pages that nobody sees.
+//
+// Copies that were begun have a stream of their own, of the lowest priority, so that the program's work goes
+// first. Lock rule: mutex_ guards all of it, and is not held while begun copies are waited for; any thread.
+// Called by: the executor, through Device.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -55,6 +57,8 @@ class RegisteredCopies final : public BlockCopier {
   bool given(std::span<const BlockCopy> blocks, abi::CUstream& stream, Way way, bool waits);
   void ask_for_memory(std::span<const BlockCopy> blocks);
   void start(const BlockCopy& block, abi::CUstream stream, Way way);
+  template <class Work>
+  void by_window(std::span<std::byte> copy, const Work& work) const;
   void start_piece(const BlockCopy& piece, abi::CUstream stream, Way way);
   bool is_registered(size_t window);
   std::span<std::byte> window(size_t number) const;
