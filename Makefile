@@ -13,14 +13,16 @@ include scripts/check.mk
 .PHONY: gpu-bundle clean
 # Results for `make ledger`, under the commit that they are of.
 RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
-# Tests run beside each other, quick whole jobs two at a time: their ranks wait for each other for a third of the time, and
-# limits of time are made for a machine as busy as that. TESTS: only these, one after the other. A share may have no tests (5).
+# Tests run beside each other, whole jobs two at a time: their ranks wait for each other for a third of the time, and limits
+# of time are made for a machine as busy as that; slow ones, which nobody has tried in all pairs, get twice as long. TESTS:
+# only these, one after the other, also those that are sampled. A share, the fourth word, may have no tests (5).
 BESIDE = -n auto --maxprocesses $(1) --dist loadfile --no-loadscope-reorder
+SLOWLY := export JITC_TEST_PATIENCE=$${JITC_TEST_PATIENCE:-2};
 PARTS := tests/unit tests/model tests/operators
 define RUN_TESTS
 rm -f build/results/$(2)*.xml; status=0; note() { $(if $(4),[ $$1 -eq 5 ] ||) status=$$1; }; \
-$(if $(TESTS),,$(PYTEST) -q -m "$(1)" $(4) $(call BESIDE,8) $(call RESULTS,$(2)-parts) $(PARTS) || note $$?;) \
-$(PYTEST) -q -m "$(1)" $(4) $(call RESULTS,$(2)) $(or $(TESTS),$(3) $(addprefix --ignore=,$(PARTS)) tests) || note $$?; \
+$(if $(TESTS),,$(PYTEST) -q -m "$(1)" $(4) $(5) $(call BESIDE,8) $(call RESULTS,$(2)-parts) $(PARTS) || note $$?;) \
+$(PYTEST) -q -m "$(1)" $(4) $(if $(TESTS),,$(5)) $(call RESULTS,$(2)) $(or $(TESTS),$(3) $(addprefix --ignore=,$(PARTS)) tests) || note $$?; \
 exit $$status
 endef
 help: ## this list
@@ -29,22 +31,24 @@ help: ## this list
 demo: build ## trains a small GPT, kills a GPU's proxy server twice, shows that nothing changed
 	@$(VENV)/bin/jitc demo $(DEMO)
 
-test: build ## the quick tests; those of the native parts are driven from Python too
+COUNT := $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
+SAMPLE ?= $(COUNT)/4
+test: build ## the quick tests; of those that have many alike a quarter, which one by the commit's number (SAMPLE=0/1: all)
 	@echo "== tests (evidence of failures: tests/evidence)"
-	@$(call RUN_TESTS,not slow and not gpu,quick,$(call BESIDE,2))
+	@$(call RUN_TESTS,not slow and not gpu,quick,$(call BESIDE,2),,--sample "$(SAMPLE)")
 
 SINCE ?= HEAD
 test-changed: build ## quick tests of what has changed since the last commit, and of what may import it (SINCE=main: since that)
 	@tests=$$(python3 scripts/changed.py --since "$(SINCE)"); \
 	  $(PYTEST) -q -m "not slow and not gpu" $(call BESIDE,2) $$tests
 
-SHARE ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)/20
+SHARE ?= $(COUNT)/20
 test-share: build ## of the slow tests a twentieth, which one by the commit's number (SHARE=3/20: that one)
 	@echo "== slow tests, share $(SHARE)"
-	@$(call RUN_TESTS,slow and not gpu,share,,--share "$(SHARE)")
+	@$(SLOWLY) $(call RUN_TESTS,slow and not gpu,share,$(call BESIDE,2),--share "$(SHARE)")
 
 test-all: build ## all tests, also the full fault matrix and the soak (hours on a small machine)
-	@$(call RUN_TESTS,not gpu,all)
+	@$(SLOWLY) $(call RUN_TESTS,not gpu,all,$(call BESIDE,2))
 
 mutants: build ## defects put in one at a time: the tests notice each (MUTANTS: options, --help): a quarter of an hour
 	@cd tests && $(abspath $(PY)) -m mutants --json $(abspath build)/mutants/mutants.json $(MUTANTS)

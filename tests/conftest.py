@@ -1,4 +1,4 @@
-"""Fixtures for all tests: a workplace per test, reference runs once per session; a share of the tests, if asked for."""
+"""Fixtures for all tests: a workplace per test, reference runs once per session; shares of the tests, if asked for."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ _REFERENCE_SECONDS = 1200.0
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--share", type=Share.read, metavar="K/N", help="of the tests, the K-th of N shares (0 to N - 1)")
+    parser.addoption(
+        "--sample", type=Share.read, metavar="K/N", help="of those marked sampled, this share; of others, all"
+    )
 
 
 @pytest.hookimpl(trylast=True)
@@ -32,11 +35,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             limit = mark.args[0] if mark and mark.args else config.getoption("timeout") or config.getini("timeout")
             one.add_marker(pytest.mark.timeout(patient(float(limit or 0))), append=False)
     share: Share | None = config.getoption("--share")
-    if share is None:
-        return
-    left = [one for one in items if not share.has(one.nodeid)]
-    items[:] = [one for one in items if share.has(one.nodeid)]
-    config.hook.pytest_deselected(items=left)
+    sample: Share | None = config.getoption("--sample")
+
+    def is_asked_for(one: pytest.Item) -> bool:
+        if sample and one.get_closest_marker("sampled") and not sample.has(one.nodeid):
+            return False
+        return share is None or share.has(one.nodeid)
+
+    left = [one for one in items if not is_asked_for(one)]
+    if left:
+        items[:] = [one for one in items if is_asked_for(one)]
+        config.hook.pytest_deselected(items=left)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -111,6 +111,7 @@ def expected(shared_workplace: Workplace, jobs: Jobs) -> Iterator[Callable[[str]
             one.kill()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", [pytest.param(one, marks=pytest.mark.slow if one in SLOW else []) for one in WAYS])
 def test_state_comes_back_from_wherever_it_lies(
     way: str, jobs: Jobs, expected: Callable[[str], list[list[str]]], start: Start, tmp_path: Path

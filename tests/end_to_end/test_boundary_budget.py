@@ -52,6 +52,7 @@ def apart(service: Service) -> set[int]:
     return {one["boundaries_apart"] for gpu in service.status()["gpus"] for one in gpu["sessions"]}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("job", [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in JOBS])
 def test_faults_go_back_past_skipped_boundaries(job: str, workplace: Workplace, reference: Reference) -> None:
     script = replace(JOBS[job].with_arguments("--steps", str(STEPS)), around=PACED)

@@ -59,6 +59,7 @@ def one(workplace: Workplace, start: Start) -> Iterator[tuple[Service, Callable[
     yield service, lambda what, kind, act=nothing: lines([start(service, PROGRAM, what, kind, STEPS)], act)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", ["step", "optimizer", "callables"])
 def test_a_graph_gives_what_the_same_gives_without(what: str, one: tuple[Service, Callable[..., list[str]]]) -> None:
     service, run = one
@@ -72,6 +73,7 @@ def test_a_graph_gives_what_the_same_gives_without(what: str, one: tuple[Service
 PLACES = [("warm", 0), ("capturing", 0), ("captured", 0), ("launched", 0), ("launched", 3)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", ["step", "optimizer", "callables"])
 def test_a_worker_lost_at_every_point(what: str, one: tuple[Service, Callable[..., list[str]]]) -> None:
     """One after the other, in one program."""

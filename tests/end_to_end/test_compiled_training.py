@@ -66,6 +66,7 @@ def test_a_worker_lost_in_compiled_steps(workplace: Workplace, cache: dict[str, 
     assert len(service.injected()) == len(faults)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("op", [33, *(pytest.param(op, marks=pytest.mark.slow) for op in (20, 70, 140))])
 def test_a_worker_lost_at_an_op(op: int, workplace: Workplace, cache: dict[str, str]) -> None:
     service = workplace.service(1)
@@ -106,6 +107,7 @@ def test_cuda_graphs_of_compiled_code_with_a_worker_lost(workplace: Workplace, c
     service.survived(2)
 
 
+@pytest.mark.sampled
 def test_shapes_and_random_numbers(workplace: Workplace, cache: dict[str, str]) -> None:
     service = workplace.service(1)
     assert say(service, cache, "shapes") == [str([True] * 3), "1"]

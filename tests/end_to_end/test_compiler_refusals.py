@@ -37,6 +37,7 @@ def path_without_a_compiler(folder: Path) -> str:
     return str(folder)
 
 
+@pytest.mark.sampled
 def test_no_compiler_and_cpp_wrappers(workplace: Workplace, tmp_path: Path) -> None:
     service = workplace.service(1)
     nothing = path_without_a_compiler(tmp_path / "bin")
@@ -88,6 +89,7 @@ def libraries(cache: Path) -> list[Path]:
     return list(cache.rglob("*.main.so"))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "damage", [_changed, *(pytest.param(one, marks=pytest.mark.slow) for one in (_cut_off, _of_another_processor))]
 )

@@ -164,6 +164,7 @@ def test_a_worker_lost_over_a_network(scene: Scene) -> None:
     assert all("worker-death" in one and one <= {"worker-death", "collective-error"} for one in told), told
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_workers_lost_while_copies_are_made(ranks: int, scene: Scene) -> None:
     """The bus is so slow that blocks which may wait are still copied when the first op after a boundary comes."""
@@ -249,6 +250,7 @@ def test_errors_of_the_device(scene: Scene) -> None:
     assert all("CUDA_ERROR_ILLEGAL_ADDRESS (700)" in message for message in messages[:2]), messages
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("network", ["", "1"])
 def test_work_that_hangs(network: str, scene: Scene) -> None:
     """A rank that comes to no collective costs no worker; a kernel that never ends costs its own. Over a network peers
@@ -344,6 +346,7 @@ def strike_once_kept(
     return report
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("variables", ["fixed", "moved"])
 def test_state_that_peers_have(scene: Scene, variables: str) -> None:
     """It goes from GPU to GPU, also a table that the program knows by its symbol and that lies elsewhere then."""

@@ -133,6 +133,7 @@ def random_ops() -> list[object]:
     return [pytest.param(op, marks=() if at < 2 else pytest.mark.slow) for at, op in enumerate(ops)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("op", random_ops())
 def test_a_worker_lost_at_an_op(
     op: int, workplace: Workplace, environment: dict[str, str], start: Start, expected: list[str]

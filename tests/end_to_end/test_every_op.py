@@ -16,6 +16,7 @@ from toolkit.pace import PACED
 from toolkit.peer_mode import PacedJob
 from toolkit.record import Record, assert_identical
 from toolkit.service import RECOVERY_SECONDS, Service, kill_at
+from toolkit.share import Share
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
@@ -26,6 +27,7 @@ FIRST = 8
 #: Boundaries from one fault to the next, which hits the other rank.
 GAP = 2
 SECONDS = 1200.0
+WHOLE = Share(0, 1)
 #: A fault on each rank in one attempt, which a minibatch that is run twice makes possible, could not be counted.
 NO_VALIDATION = ("--validate-every", "0")
 
@@ -48,14 +50,10 @@ CASES = {
 }
 
 
-def places(ops: int, first: int) -> list[tuple[int, int, int]]:
+def places(ops: int, first: int, share: Share = WHOLE) -> list[tuple[int, int, int]]:
     """(rank, boundary, op after it) of each fault; the last ones are beyond the end of a step."""
-    count = ops + ops // 10 + 5
-    return [(rank, first + (2 * op + rank) * GAP, op) for op in range(count) for rank in range(2)]
-
-
-def steps(ops: int, first: int) -> int:
-    return places(ops, first)[-1][1] + GAP
+    hit = range(share.number, ops + ops // 10 + 5, share.of)
+    return [(rank, first + (2 * place + rank) * GAP, op) for place, op in enumerate(hit) for rank in range(2)]
 
 
 def boundaries_hit(service: Service, gpu: int) -> set[int]:
@@ -64,30 +62,33 @@ def boundaries_hit(service: Service, gpu: int) -> set[int]:
     return {int(one[1]) for one in found if one}
 
 
-def all_hit(service: Service, ops: int, first: int, gpus: tuple[int, int] = (0, 1)) -> int:
+def all_hit(service: Service, ops: int, armed: list[tuple[int, int, int]]) -> int:
     """That every op of a step was hit on both ranks, and none after its end; how many faults that were."""
     fired = 0
-    for rank, gpu in enumerate(gpus):
-        hit = boundaries_hit(service, gpu)
-        mine = [boundary for whose, boundary, _ in places(ops, first) if whose == rank]
-        missed = [op for op, boundary in enumerate(mine) if boundary not in hit]
+    for rank in range(2):
+        hit = boundaries_hit(service, rank)
+        missed = [op for whose, boundary, op in armed if whose == rank and boundary not in hit]
         assert not [op for op in missed if op < ops], f"no worker of rank {rank} was lost at ops {missed}"
-        assert missed, f"steps of rank {rank} have more ops than {len(mine)}"
+        assert missed, f"steps of rank {rank} have more ops than {armed[-1][2]}"
         fired += len(hit)
     return fired
 
 
 @pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize("job", [pytest.param(one, marks=() if one == "gpt" else pytest.mark.slow) for one in CASES])
-def test_worker_lost_at_every_op(job: str, workplace: Workplace, reference: Reference) -> None:
+def test_worker_lost_at_every_op(
+    job: str, workplace: Workplace, reference: Reference, request: pytest.FixtureRequest
+) -> None:
+    """--sample K/4: at every fourth op, from the K-th on."""
     case = CASES[job]
-    script = Script(case.script, (*case.options, "--steps", str(steps(case.ops, FIRST) + case.skipped)))
+    armed = places(case.ops, FIRST, request.config.getoption("--sample") or WHOLE)
+    script = Script(case.script, (*case.options, "--steps", str(armed[-1][1] + GAP + case.skipped)))
     expected = reference(script, "cuda")
     service = workplace.service(2, NO_VALIDATION)
-    for rank, boundary, op in places(case.ops, FIRST):
+    for rank, boundary, op in armed:
         service.inject(kill_at(boundary, "", op), rank)
     records = workplace.run(script, service, SECONDS).records
-    fired = all_hit(service, case.ops, FIRST)
+    fired = all_hit(service, case.ops, armed)
     recovered = service.report()
     assert {one["outcome"] for one in recovered} == {"recovered"}
     # A fault that comes before the recovery of the one before is over belongs to it, as one more attempt.
@@ -102,7 +103,8 @@ def test_every_op_of_ranks_on_one_gpu(lost: int, workplace: Workplace, reference
     """Two ranks on the GPU that is left; the worker of the older session is lost: at home it is, or re-homed."""
     case = CASES["gpt"]
     first, ops = 2 * FIRST, case.ops
-    script = Script(case.script, (*case.options, "--steps", str(steps(ops, first))), around=PACED)
+    armed = places(ops, first)
+    script = Script(case.script, (*case.options, "--steps", str(armed[-1][1] + GAP)), around=PACED)
     service = workplace.service(2)
     service.inject(kill_at(FIRST, "backward", 3, kind="lose-gpu"), lost)
     running = PacedJob(workplace, script, service)
@@ -110,7 +112,7 @@ def test_every_op_of_ranks_on_one_gpu(lost: int, workplace: Workplace, reference
     running.go_to(FIRST + 2)  # it stands still until all faults are armed
     left = 1 - lost
     until(lambda: service.hosts() == {0: left, 1: left}, RECOVERY_SECONDS, "both ranks are on one GPU")
-    mine = [one for one in places(ops, first) if one[0] == 0]
+    mine = [one for one in armed if one[0] == 0]
     for _, boundary, op in mine:
         service.inject(kill_at(boundary, "", op), left)
     running.let_go()

@@ -35,6 +35,7 @@ def lines(service: Service, **env: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.sampled
 def test_memory_that_comes_and_goes(workplace: Workplace) -> None:
     """One program, lost four times, while it maps, unmaps and runs out of memory."""
     service = workplace.service(1, LIMIT)
@@ -58,6 +59,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("job", "phase"), [CASES[0], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[1:])]
 )

@@ -99,6 +99,7 @@ def random_cases() -> list[Any]:
     return [pytest.param(*case, marks=() if case in quick else pytest.mark.slow) for case in cases]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("job", "op"), random_cases())
 def test_worker_lost_at_op(job: str, op: int, workplace: Workplace, reference: Reference) -> None:
     expected = reference(JOBS[job], "cuda")
@@ -107,6 +108,7 @@ def test_worker_lost_at_op(job: str, op: int, workplace: Workplace, reference: R
     assert_identical(records, expected)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("phase", ["backward", pytest.param("optimizer", marks=pytest.mark.slow)])
 def test_sticky_error(phase: str, workplace: Workplace, reference: Reference) -> None:
     expected = reference(JOBS["gpt"], "cuda")
@@ -116,6 +118,7 @@ def test_sticky_error(phase: str, workplace: Workplace, reference: Reference) ->
     assert_identical(records, expected)
 
 
+@pytest.mark.sampled
 def test_two_faults_in_one_job(workplace: Workplace, reference: Reference) -> None:
     expected = reference(JOBS["gpt"], "cuda")
     faults = (kill_at(1, "backward", 3), kill_at(3, "optimizer", 3))

@@ -239,6 +239,7 @@ def test_a_probe_that_is_refused_and_a_library_that_is_missing(machine: Machine,
     assert step(document, "costs")["reason"] == "not asked for (--steps)"
 
 
+@pytest.mark.sampled
 def test_a_step_that_hangs(machine: Machine) -> None:
     """The GPU never does what the program waits for: the step ends at its limit, and the next one runs."""
     hang = {"JITC_FAKE_FAIL": "cuMemsetD8Async:1+=hang"}
@@ -290,6 +291,7 @@ def rank_of(bench: Bench, rank: int) -> int | None:
     return next((pid for pid, parent in found.items() if parent not in found), None)
 
 
+@pytest.mark.sampled
 def test_a_rank_that_dies(machine: Machine) -> None:
     """The other one waits for it, without a limit of its own: the step ends at once, and says which."""
     bench = machine()
@@ -304,6 +306,7 @@ def test_a_rank_that_dies(machine: Machine) -> None:
     assert bench.left() == []
 
 
+@pytest.mark.sampled
 def test_a_step_that_is_killed(machine: Machine) -> None:
     """It cannot tidy up any more: the check does, and goes on."""
     bench = machine()
@@ -321,6 +324,7 @@ def test_a_step_that_is_killed(machine: Machine) -> None:
     assert bench.left() == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_check_that_is_killed(machine: Machine, number: signal.Signals) -> None:
     """The file has what was done, and says where it ended; nothing is left of it. Then the rest is run and merged."""

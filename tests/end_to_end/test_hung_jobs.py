@@ -40,6 +40,7 @@ def known(workplace: Workplace, service: Service, **env: str) -> PacedJob:
     return running
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "fault",
     [
@@ -67,6 +68,7 @@ def test_rank_that_hangs(
     assert_identical(records, expected)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", ["device", "host"])
 def test_slow_step_is_no_hang(way: str, workplace: Workplace, reference: Reference) -> None:
     """One rank evaluates while the other one waits in the next collective."""

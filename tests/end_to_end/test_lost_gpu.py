@@ -53,6 +53,7 @@ def test_a_rank_is_away_and_comes_home(name: str, phase: str, workplace: Workpla
     assert {one["outcome"] for one in service.report()} == {"recovered"}
 
 
+@pytest.mark.sampled
 def test_a_spare_gpu_takes_the_place(workplace: Workplace, reference: Reference) -> None:
     """With the service killed while a rank is away: the next one knows where it is."""
     script = JOBS["gpt"].with_arguments(*LONG)

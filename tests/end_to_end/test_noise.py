@@ -77,6 +77,7 @@ def assert_near(records: list[Record], undisturbed: list[Record]) -> None:
         assert furthest <= LOSS * other.values()[0], f"rank {mine.rank}: {furthest} in {pairs}"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("job", "count"), counts("cnn", "fsdp"))
 def test_training_goes_on_within_the_bound(job: str, count: int, workplace: Workplace) -> None:
     script = long_enough(SCRIPTS[job], count)
@@ -131,6 +132,7 @@ def test_strict_ends_the_job_loudly(workplace: Workplace) -> None:
     assert "gave another result in replay than before" in result.output + str(service.report())
 
 
+@pytest.mark.sampled
 def test_a_validation_measures(workplace: Workplace) -> None:
     """It finds the job not to be deterministic, ends nothing, and later bounds follow from it."""
     service = service_with(workplace, [])

@@ -50,6 +50,7 @@ def line_of(mark: str) -> str:
     return f"{RACES}:{number} in "
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("race", "first", "second"),
     [
@@ -70,6 +71,7 @@ def test_planted_race(race: str, first: str, second: str, workplace: Workplace) 
     assert found[5].strip().startswith(line_of(f"second {race}")), done.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("race", ["many_places", pytest.param("many_functions", marks=pytest.mark.slow)])
 def test_more_places_than_are_remembered(race: str, workplace: Workplace) -> None:
     """The race is found, and its operators are named without lines."""
@@ -107,6 +109,7 @@ def test_a_recovery_reports_nothing_twice(workplace: Workplace) -> None:
 needs_the_defect = pytest.mark.skipif(not KNOWN_RELEASE, reason="this release of PyTorch waits as it should")
 
 
+@pytest.mark.sampled
 @needs_the_defect
 def test_fsdp2_after_an_evaluation(workplace: Workplace) -> None:
     """No rank is late: the race is found where nothing goes wrong."""
@@ -123,6 +126,7 @@ def test_fsdp2_after_an_evaluation(workplace: Workplace) -> None:
     assert done.stderr.count("`jitc run --known-fixes`, or JITC_KNOWN_FIXES=1, applies the remedy") == 1, done.stderr
 
 
+@pytest.mark.sampled
 @needs_the_defect
 def test_fsdp2_with_the_remedy(workplace: Workplace) -> None:
     assert_right_with_the_remedy(workplace)
@@ -177,6 +181,7 @@ def test_only_on_the_software_device(workplace: Workplace) -> None:
     assert done.stderr.startswith("jitc: --check-order goes with --device software"), done.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "example", [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in EXAMPLES]
 )

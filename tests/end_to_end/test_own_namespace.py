@@ -61,6 +61,7 @@ def test_workers_and_services_die(apart: tuple[str, ...], workplace: Workplace, 
     until(lambda: sessions(service) == 0, 30, "its sessions have ended")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("there", ["with the service", "without the service"])
 def test_a_killed_job_leaves_nothing(there: str, apart: tuple[str, ...], workplace: Workplace) -> None:
     """Nobody says good-bye: the kernel closes what the processes had open."""
@@ -78,6 +79,7 @@ def test_a_killed_job_leaves_nothing(there: str, apart: tuple[str, ...], workpla
     assert [gpu["memory_used"] for gpu in service.status()["gpus"]] == [0, 0]
 
 
+@pytest.mark.sampled
 def test_pinned_memory_is_shared(apart: tuple[str, ...], workplace: Workplace) -> None:
     """And holds the same as without a namespace, whatever is lost."""
     service = workplace.service(1)

@@ -57,6 +57,7 @@ def test_results_are_the_same_and_stay_so_under_kills(workplace: Workplace, expe
         service.survived(survived)
 
 
+@pytest.mark.sampled
 def test_a_ring_of_one_slot_is_enough(workplace: Workplace, expected: list[str]) -> None:
     service = workplace.service(1, ("--pinned-limit", "8MiB"))
     service.inject(kill_at(2, "copy", 3), 0)
@@ -76,6 +77,7 @@ input()
 """
 
 
+@pytest.mark.sampled
 def test_what_the_program_saves_does_not_fill_the_journal(workplace: Workplace) -> None:
     """160 MiB come back in one minibatch: the journal has 16 bytes of each, and a fault after them is survived."""
     service = workplace.service(1)

@@ -50,6 +50,7 @@ def run_and_check(workplace: Workplace, reference: Reference, job: str, line: st
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("job", "phase"),
     [

@@ -52,6 +52,7 @@ def test_results_are_the_same_and_stay_so_under_kills(workplace: Workplace, expe
     service.survived(len(faults))
 
 
+@pytest.mark.sampled
 def test_what_does_not_fit_goes_through_the_socket(workplace: Workplace, expected: list[str]) -> None:
     service = workplace.service(1, ("--pinned-limit", "1MiB"))
     service.inject(kill_at(2, "copy"), 0)
@@ -70,6 +71,7 @@ def pinned_bytes(service: Service) -> int:
     return sum(os.stat(one).st_blocks * 512 for one in held)
 
 
+@pytest.mark.sampled
 def test_a_killed_program_leaves_nothing(workplace: Workplace) -> None:
     service = workplace.service(1)
     with start(service, 1000) as program:

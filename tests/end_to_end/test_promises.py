@@ -51,6 +51,7 @@ def program(request: pytest.FixtureRequest, shared_workplace: Workplace) -> Iter
     assert (running.process.returncode, said, errors) == (0, "", "")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", promises())
 def test_promise(program: Lockstep, name: str) -> None:
     program.tell(f"{name} {TRIES}")

@@ -27,6 +27,7 @@ def service(shared_workplace: Workplace) -> Service:
     return shared_workplace.service(2)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "shape",
     [

@@ -88,6 +88,7 @@ def test_workers_are_lost_around_the_restart(
     assert len(recovered) >= len(set(faults) - {WITHOUT_ITS_PEER}), service.report()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("standalone", "env"),
     [
@@ -109,6 +110,7 @@ def test_a_program_as_it_is(standalone: bool, env: dict[str, str], workplace: Wo
     assert int(second) <= int(first), "what torchrun itself keeps there, and nothing of the first attempt"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_launcher_that_is_slower_than_5_s(shared: bool, workplace: Workplace) -> None:
     """The rank that is left has the error by itself; the request for dumps that this leaves hurts no later attempt."""

@@ -33,6 +33,7 @@ def said(service: Service, ranks: int, what: str) -> list[str]:
     return sorted(done.stdout.splitlines())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_it_is_as_on_one_rank(workplace: Workplace, ranks: int) -> None:
     service = workplace.service(ranks)
@@ -77,6 +78,7 @@ class Passes:
         return self.said
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kernel", "ranks"),
     [

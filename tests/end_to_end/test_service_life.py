@@ -68,6 +68,7 @@ def test_run_with_a_private_service(workplace: Workplace, reference: Reference) 
     assert_identical(read_records(folder), expected)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("status", [0, 3])
 def test_run_passes_the_exit_status(status: int, workplace: Workplace) -> None:
     command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "1", "--", "sh", "-c", f"exit {status}"]

@@ -16,7 +16,7 @@ import pytest
 from toolkit.job import Job, Script, run_command
 from toolkit.jobs import JOBS, STEPS
 from toolkit.leaks import marked_processes
-from toolkit.pace import PACED
+from toolkit.pace import PACE, PACED, Pace
 from toolkit.peer_mode import PacedJob
 from toolkit.record import Record, assert_identical, read_records
 from toolkit.service import BIN, Service, kill_at
@@ -27,7 +27,9 @@ from jitc.v1 import control_pb2
 
 Reference = Callable[[Script, str], list[Record]]
 #: Steps of jobs that must last until services have come and gone.
-LONG, LONGER = 80, 250
+LONG = 80
+#: Steps that the program may make when its service has been killed, each time.
+LET = 30
 
 
 def has_steps(job: Job, steps: int) -> None:
@@ -113,10 +115,13 @@ def test_run_starts_its_service_again(workplace: Workplace, reference: Reference
     """`jitc run`: its service is killed twice, with a worker once; the program sees nothing, and nothing is left."""
     folder = workplace.folder / "run"
     folder.mkdir()
-    script = JOBS["gpt"].with_arguments("--steps", str(LONGER))
-    launcher = ["torchrun", "--standalone", "--nproc-per-node", "2", f"examples/{script.name}", *script.arguments]
+    script = JOBS["gpt"].with_arguments("--steps", str(2 * LET))
+    paced = [*PACED, f"examples/{script.name}", *script.arguments]
+    launcher = ["torchrun", "--standalone", "--nproc-per-node", "2", *paced]
+    Pace(folder, 2).grant(3)
     command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "2", "--", "sh", "-c", RUN, "sh", *launcher]
-    done = run_command([*command, "--json", str(folder / "record.json")], env=workplace.env, timeout=200)
+    env = workplace.env | {PACE: str(folder)}
+    done = run_command([*command, "--json", str(folder / "record.json")], env=env, timeout=200)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("jitc-proxyd: ended by SIGKILL; another one takes over") == 2, done.stderr
     assert_identical(read_records(folder), reference(script, "cuda"))
@@ -124,13 +129,14 @@ def test_run_starts_its_service_again(workplace: Workplace, reference: Reference
 
 
 #: Runs a program, and kills the service that it is served by, twice; a worker as well, the second time.
-RUN = """
+RUN = f"""
 "$@" & program=$!
 for time in 1 2; do
   until jitc status --json 2>/dev/null | grep -q '"boundary": [1-9]'; do kill -0 $program || exit 9; done
   [ $time = 1 ] || worker=$(jitc status --json | grep -o '"worker_pid": [0-9]*' | head -1 | grep -o '[0-9]*')
   kill -9 $(pgrep -f "jitc.proxy.commands.proxyd --socket $JITC_SOCKET")
   [ $time = 1 ] || kill -9 $worker
+  echo $((time * {LET})) > $PACE/granted.part && mv $PACE/granted.part $PACE/granted
   until jitc status > /dev/null 2>&1; do kill -0 $program || exit 9; done
 done
 wait $program

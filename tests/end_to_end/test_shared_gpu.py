@@ -9,6 +9,7 @@ import os
 import random
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ import pytest
 from toolkit.job import Job, Script
 from toolkit.jobs import JOBS
 from toolkit.lockstep import Lockstep
+from toolkit.pace import PACED
+from toolkit.peer_mode import PacedJob
 from toolkit.record import Record, assert_identical
 from toolkit.service import Service, kill_at_op
-from toolkit.waiting import stop_process, until
+from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
 from jitc.v1 import control_pb2
@@ -48,17 +51,6 @@ def under_way(job: Job, steps: int) -> None:
     assert job.process.poll() is None, job.output()[-3000:]
 
 
-def stop_others(service: Service, notebook: Lockstep) -> None:
-    for one in sessions(service):
-        if one["pid"] != notebook.process.pid:
-            stop_process(one["pid"])
-
-
-def continue_all(service: Service) -> None:
-    for one in sessions(service):
-        os.kill(one["pid"], signal.SIGCONT)
-
-
 def cells(notebook: Lockstep, count: int) -> list[str]:
     return [notebook.step() for _ in range(count)]
 
@@ -77,16 +69,15 @@ def test_two_jobs_and_a_notebook(workplace: Workplace, start: Start, reference: 
     notebook = start(service, NOTEBOOK)
     assert notebook.answer() == "ready"
     said = cells(notebook, 2)
-    jobs = {}
-    for name, script in TRAIN.items():
-        jobs[name] = workplace.job(script, service)
-        under_way(jobs[name], 3)
-        stop_others(service, notebook)  # else the first job may be over before the last one has begun
-    continue_all(service)
+    jobs = {name: PacedJob(workplace, replace(script, around=PACED), service) for name, script in TRAIN.items()}
+    for one in jobs.values():
+        one.go_to(3)
     workplace.note(kill_all(service))
+    for one in jobs.values():
+        one.let_go()
     said += cells(notebook, CELLS - 2)
-    for name, job in jobs.items():
-        assert_identical(job.finish().successful().records, reference(TRAIN[name], "cuda"))
+    for name, one in jobs.items():
+        assert_identical(one.job.finish().successful().records, reference(TRAIN[name], "cuda"))
     assert said == alone
     report = service.survived(3)
     assert len({one["job"] for one in report}) == 3, report

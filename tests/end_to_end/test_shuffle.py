@@ -89,6 +89,7 @@ def test_numbers_that_pass_from_stream_to_stream_are_the_same(
     assert lines(workplace.service(1, ("--shuffle", seed)), "lane_steps.py", STEPS) == plain
 
 
+@pytest.mark.sampled
 def test_they_are_though_workers_are_lost(workplace: Workplace, plain: list[str]) -> None:
     service = workplace.service(1, ("--shuffle", "5"))
     faults = [kill_at(1, "copy", 4), kill_at(2, "forward", 7), kill_at(3, "copy", 9), kill_at(4, "optimizer")]
@@ -98,6 +99,7 @@ def test_they_are_though_workers_are_lost(workplace: Workplace, plain: list[str]
     service.survived(len(faults))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", SEEDS)
 def test_promises_are_kept(seed: str, workplace: Workplace, start: Callable[..., Lockstep]) -> None:
     """docs/promises.md."""

@@ -58,6 +58,7 @@ def run(start: Start, service: Service, shape: str, losses: dict[int, int], gpus
     return result(program)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", ALL)
 def test_workers_are_lost(service: Service, start: Start, shape: str) -> None:
     calm = run(start, service, shape, {})
@@ -66,6 +67,7 @@ def test_workers_are_lost(service: Service, start: Start, shape: str) -> None:
     assert [one["outcome"] for one in service.report()[before:]] == ["recovered"] * len(LOSSES)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "shape", [pytest.param(one, marks=() if one in KILLED_QUICK else pytest.mark.slow) for one in ALL]
 )
@@ -118,6 +120,7 @@ class Job:
         return hashes, said
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("line", ["feeds", "steps"])
 def test_a_thread_takes_part_once_peers_are_relied_on(
     workplace: Workplace, start: Start, tmp_path: Path, line: str

@@ -57,6 +57,7 @@ def assert_recovered(service: Service, losses: int) -> None:
     assert {one["outcome"] for one in report} == {"recovered"}, report
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["gpt", "fsdp", pytest.param("accumulate", marks=pytest.mark.slow)])
 def test_ranks_take_turns(name: str, workplace: Workplace, reference: Reference) -> None:
     script = JOBS[name].with_arguments("--steps", "40")
@@ -81,6 +82,7 @@ def hit_worker(service: Service, out: bool, how: int = signal.SIGKILL) -> None:
     until(sent, TURN_SECONDS, "one of them has the turn")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("out", [True, False])
 def test_a_worker_dies(out: bool, workplace: Workplace, reference: Reference) -> None:
     """The one whose memory is elsewhere, or the one that has the turn; then both go home."""
@@ -121,6 +123,7 @@ def test_turns_need_no_service(workplace: Workplace, reference: Reference) -> No
     assert_identical(job.finish().successful().records, reference(script, "cuda"))
 
 
+@pytest.mark.sampled
 def test_another_job_is_on_the_gpu(workplace: Workplace, reference: Reference) -> None:
     """One that never waits for anybody: all three take turns, and nobody starves."""
     script, other = JOBS["gpt"].with_arguments("--steps", "40"), Script("train_gpt.py", OTHER, 1)

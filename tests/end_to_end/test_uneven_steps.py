@@ -78,6 +78,7 @@ def gone_back(report: dict[str, Any]) -> list[int]:
     return [one["prepared"] - decided[one["session"]] for one in report["standings"]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_rank_is_lost(service: Service, start: Start, tmp_path: Path, shape: str) -> None:
     calm = run(start, service, tmp_path / "calm", shape, {})
@@ -90,6 +91,7 @@ def test_each_rank_is_lost(service: Service, start: Start, tmp_path: Path, shape
     assert not service.divergences()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "shape", [pytest.param(one, marks=() if one in KILLED_QUICK else pytest.mark.slow) for one in SHAPES]
 )
@@ -108,6 +110,7 @@ def test_each_rank_is_killed_at_any_time(service: Service, start: Start, tmp_pat
     assert not service.divergences()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "loss", [(0, 2), (1, 12), *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)], ids=str
 )

@@ -33,6 +33,7 @@ def begin(program: Lockstep, number: int) -> None:
     assert program.answer() == "given"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("then", ["killed", "left to the service"])
 def test_workers_that_stop_while_their_programs_wait(workplace: Workplace, start: Start, then: str) -> None:
     """Two jobs on a GPU each. Stopped, the one's worker says nothing more, whatever its program was about to hear."""

@@ -9,6 +9,7 @@ import pytest
 from model.mutants import MUTANTS, PATCHES, RULES, Mutant
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_found(name: str) -> None:

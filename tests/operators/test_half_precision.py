@@ -66,6 +66,7 @@ def run(program: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [

@@ -16,6 +16,7 @@ LINEAR_ALGEBRA = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("names", "least"),
     [(LINEAR_ALGEBRA, 50), (("fft.",), 5), (("nn.functional.max_unpool", "nn.functional.embedding_bag"), 5)],

@@ -1,10 +1,11 @@
-"""The share of the slow tests that a commit runs: tests/toolkit/share.py, `pytest --share`, `make test-share`."""
+"""Which of many tests a commit runs: tests/toolkit/share.py; `pytest --share` (`make test-share`) and `--sample`."""
 
 from __future__ import annotations
 
 import argparse
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,14 @@ from toolkit.job import ROOT
 from toolkit.share import Share
 
 NAMES = [f"tests/end_to_end/test_faults.py::test_a_fault[{number}]" for number in range(800)]
-PROBE = "import pytest\n@pytest.mark.parametrize('at', range(40))\ndef test_it(at): pass\n"
+PROBE = """
+import pytest
+@pytest.mark.parametrize('at', range(40))
+def test_it(at): pass
+@pytest.mark.sampled
+@pytest.mark.parametrize('at', range(40))
+def test_one_of_many(at): pass
+"""
 
 
 def test_each_test_is_in_one_share_and_commits_come_round() -> None:
@@ -28,11 +36,13 @@ def test_what_is_no_share_is_refused(text: str) -> None:
         Share.read(text)
 
 
-def test_pytest_runs_a_share(tmp_path: Path) -> None:
+@pytest.fixture
+def ran(tmp_path: Path) -> Callable[..., list[str]]:
+    """The tests of the probe that pytest runs with these options."""
     (tmp_path / "test_probe.py").write_text(PROBE)
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
 
-    def ran(*options: str) -> list[str]:
+    def names(*options: str) -> list[str]:
         command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."]
         done = subprocess.run(
             [*command, *options, "test_probe.py"], cwd=tmp_path, env={"PYTHONPATH": str(ROOT / "tests")},
@@ -41,7 +51,19 @@ def test_pytest_runs_a_share(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         return [line.split()[0] for line in done.stdout.splitlines() if " PASSED" in line]
 
+    return names
+
+
+def test_pytest_runs_a_share(ran: Callable[..., list[str]]) -> None:
     everything = ran()
     shares = [ran("--share", f"{number}/3") for number in range(3)]
-    assert len(everything) == 40 and all(shares)
+    assert len(everything) == 80 and all(shares)
     assert sorted(one for share in shares for one in share) == sorted(everything)
+
+
+def test_a_sample_is_of_those_that_are_marked(ran: Callable[..., list[str]]) -> None:
+    others = {f"test_probe.py::test_it[{at}]" for at in range(40)}
+    samples = [set(ran("--sample", f"{number}/4")) for number in range(4)]
+    assert set.intersection(*samples) == others
+    assert all(len(others) < len(one) for one in samples)
+    assert set.union(*samples) == set(ran())

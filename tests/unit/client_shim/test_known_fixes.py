@@ -61,6 +61,7 @@ print(module.FSDPParamGroup.finalize_backward.__module__ == known_fixes.__name__
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("asked", ["1", "0", None])
 def test_only_on_request(asked: str | None, group: Any) -> None:
     env = {name: value for name, value in os.environ.items() if name != known_fixes.VARIABLE}
@@ -86,6 +87,7 @@ torch.distributed.destroy_process_group()
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("sharded", "environment", "lines"),
     [(2, {}, 1), (2, {"RANK": "1"}, 0), (2, {known_fixes.VARIABLE: "1"}, 0), (0, {}, 0)],

@@ -76,6 +76,7 @@ def test_a_client_that_does_not_read_is_held_back(shared: Shared, executors: lis
     assert not stats(executors[0])["held_back"] and stats(executors[0])["unread_bytes"] == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", ["fence before much has come", "fence", "detach", "close"])
 def test_a_client_that_never_reads_is_let_go_at_once(shared: Shared, executors: list[Executor], how: str) -> None:
     executors.append(make_executor())

@@ -121,6 +121,7 @@ class Second:
         return worker
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("phase", "place", "victim"),
     [
