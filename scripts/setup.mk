@@ -13,6 +13,11 @@ $(STAMPS)/system: scripts/system-packages.sh
 	@bash scripts/system-packages.sh
 	@mkdir -p $(STAMPS) && touch $@
 
+# What tests call besides; the tests in containers are left out where podman cannot be had.
+$(STAMPS)/test-packages $(STAMPS)/containers: $(STAMPS)/system
+	@bash scripts/system-packages.sh $(patsubst test-packages,tests,$(@F))
+	@touch $@
+
 # `===` takes the CUDA wheel also where an index offers a local (+cpu) build of the same version.
 $(STAMPS)/venv: pyproject.toml $(STAMPS)/system
 	@test -x $(PY) || python3 -m venv $(VENV)
