@@ -260,7 +260,7 @@ def _commit() -> str:
         return carried.read_text().strip()
     try:
         done = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=40"], cwd=PACKAGE, capture_output=True, text=True,
+            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"], cwd=PACKAGE, capture_output=True, text=True,
             check=False,
         )  # fmt: skip
     except OSError:
