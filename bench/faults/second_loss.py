@@ -185,8 +185,8 @@ def texts(figures: Mapping[str, Mapping[str, Any]], kills: int, commit: str, dat
         f"the kill of a rank's worker until its peer has copied what it alone holds; two ranks with {sizes} of state, "
         f"{kills} kills each; `faults/second_loss.py`, {commit}, {date} "
         f"| median {medians} s, at most {highs} s | none |",
-        f"That takes {medians} s (medians; at most {highs} s) with {sizes} of state: "
-        f"`cd bench; python -m faults.second_loss`, {commit}, {date}.",
+        f"From the kill until those copies are there {medians} s pass (medians; at most {highs} s) with {sizes} of "
+        f"state (`cd bench; python -m faults.second_loss`, {commit}, {date}); a second loss after that costs no step.",
     )
 
 
