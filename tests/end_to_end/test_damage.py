@@ -10,10 +10,11 @@ from typing import Any
 
 import grpc
 import pytest
-from toolkit.job import Job, Script
+from toolkit.job import Script
 from toolkit.jobs import JOBS
 from toolkit.lockstep import Lockstep
-from toolkit.peer_mode import PEERS
+from toolkit.pace import PACED
+from toolkit.peer_mode import PEERS, PacedJob
 from toolkit.service import Service
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
@@ -89,20 +90,18 @@ def flip_on_device(pid: int, address: int) -> None:
     os.close(memory)
 
 
-def peer_mode(service: Service, job: Job) -> None:
-    until(lambda: PEERS in service.said() or job.process.poll() is not None, 100, f"the service says: {PEERS}")
-    assert job.process.poll() is None, job.output()[-3000:]
-
-
 @pytest.mark.slow
 def test_replicas_that_stop_agreeing_in_a_training_job(workplace: Workplace) -> None:
     """One bit of rank 1's parameters, in a job that knows nothing of it."""
     service = workplace.service(2)
-    job = workplace.job(Script(JOBS["gpt"].name, (*JOBS["gpt"].arguments, "--steps", "250")), service)
-    peer_mode(service, job)
+    script = Script(JOBS["gpt"].name, (*JOBS["gpt"].arguments, "--steps", "250"), around=PACED)
+    running = PacedJob(workplace, script, service)
+    running.until_settled(PEERS)
+    running.go_to(running.granted + 2)  # the newest boundary lacks copies
     pid, row = only_at_peers(service, 1)
     flip_on_device(pid, row.address + 64)
-    result = job.finish().successful()
+    running.let_go()
+    result = running.job.finish().successful()
     [found] = service.divergences()
     ordinals = {one["ordinal"] for one in found["blocks"]}
     assert row.ordinal in ordinals and found["outcome"] == "left as it is", found
