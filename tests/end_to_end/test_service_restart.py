@@ -156,6 +156,7 @@ def test_services_and_workers_die_at_random(seed: int, workplace: Workplace, ref
     script = paced(JOBS[source.choice(("gpt", "cnn", "accumulate", "fsdp"))]).with_arguments("--steps", str(LONG))
     service = workplace.service(script.ranks)
     running = PacedJob(workplace, script, service)
+    running.go_to(1)
     for turn in range(8):
         running.grant(running.granted + 1 + source.randrange(3))
         workers = [pid for gpu in range(script.ranks) if (pid := service.worker_pid(gpu))]
