@@ -88,7 +88,7 @@ def fill(folder: Path) -> None:
     shutil.copy(ROOT / "LICENSE", folder)
     _registration(folder)
     _http2(folder / "lib")
-    described = ["git", "describe", "--always", "--dirty", "--abbrev=40"]
+    described = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     commit = subprocess.run(described, cwd=ROOT, capture_output=True, text=True, check=False)
     (folder / "COMMIT").write_text(commit.stdout)
 

@@ -4,7 +4,8 @@
     ledger.py --ran "make demo"        a command that rows name, run by hand at the commit that is checked out
 
 Called by: `make ledger`. Promises: a row gets a commit only when every test file that it names was run there and all of
-their tests passed; results of a tree with uncommitted changes are refused; nothing but the last column changes.
+their tests passed, and one that names a command only when that was run, whatever tests passed meanwhile; results of a
+tree with uncommitted changes are refused; nothing but the last column changes.
 """
 
 from __future__ import annotations
@@ -25,15 +26,18 @@ LEDGER = ROOT / "docs" / "ledger.md"
 #: A cell of the last column: the quick tests of the row, and the slow ones where it has any.
 RUN = re.compile(r"(?P<quick>[0-9a-f]{7,} \d{4}-\d\d-\d\d|not recorded)(?:; slow: (?P<slow>.+))?")
 
+#: What shows a row's claim beside tests; its target.
+COMMAND = re.compile(r"make (?!test)(?P<target>[a-z-]+)")
+
 
 class Refused(Exception):
     """The results cannot be entered; the text says why."""
 
 
 def names(evidence: str) -> list[str]:
-    """Test files, folders and commands in a cell."""
+    """Test files, folders and commands in a cell. `make test` and `make test-all` run what else is named there."""
     quoted = [one for text in re.findall(r"`([^`]+)`", evidence) for one in _expanded(text)]
-    return [one for one in quoted if one == "make demo" or re.fullmatch(r"tests/.*|test_\w+\.py", one)]
+    return [one for one in quoted if COMMAND.match(one) or re.fullmatch(r"tests/.*|test_\w+\.py", one)]
 
 
 def _expanded(text: str) -> Iterator[str]:

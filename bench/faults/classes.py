@@ -75,6 +75,8 @@ def main() -> int:
     arguments = parser(__doc__)
     arguments.add_argument("--print", action="store_true", help="only print the rows, enter nothing")
     args = arguments.parse_args()
+    from toolkit.tree import commit
+
     with tempfile.TemporaryDirectory(prefix="jitc-classes-") as made:
         tests = _tests(Path(made))
         figures = {name: _benchmark(Path(made), name, options) for name, options in BENCHMARKS.items()}
@@ -82,7 +84,7 @@ def main() -> int:
     for row, cell in cells.items():
         print(f"{row:<40} {cell}")
     if not args.print:
-        PAGE.write_text(entered(PAGE.read_text(), cells, _commit(), time.strftime("%Y-%m-%d", time.gmtime())))
+        PAGE.write_text(entered(PAGE.read_text(), cells, commit(), time.strftime("%Y-%m-%d", time.gmtime())))
     return finish(args, {"tests": tests, **figures}, {})
 
 
@@ -109,11 +111,6 @@ def _benchmark(folder: Path, name: str, options: tuple[str, ...]) -> Figures:
         sys.exit(f"classes: {name} failed; nothing is entered")
     figures: Figures = json.loads(file.read_text())["figures"]
     return figures
-
-
-def _commit() -> str:
-    described = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    return subprocess.run(described, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def entered(page: str, cells: Mapping[str, str], commit: str, date: str) -> str:

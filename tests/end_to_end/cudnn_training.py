@@ -1,8 +1,9 @@
 """A small PyTorch training whose work is all cuDNN's, run by test_cudnn_training.py in lockstep.
 
 `cudnn_training.py`: does a step for every line on standard input and prints the step and a hash of all that it has on
-the device. The fake GPU runs no kernels of PyTorch's, so there are none: convolutions, batch normalization and a
-recurrent layer are cuDNN's, all else is copies. Each step needs all earlier ones.
+the device. With `evaluate` the optimizer makes no step, so that there is no boundary. The fake GPU runs no kernels of
+PyTorch's, so there are none: convolutions, batch normalization and a recurrent layer are cuDNN's, all else is copies.
+Each step needs all earlier ones.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def on_device(*sizes: int) -> torch.Tensor:
 
 
 class Training:
-    def __init__(self) -> None:
+    def __init__(self, learns: bool) -> None:
+        self.learns = learns
         torch.manual_seed(3)
         shapes = ((CHANNELS, 3, 3, 3), (CHANNELS,), (CHANNELS,), (CHANNELS, CHANNELS // 2, 3, 3))
         self.parameters = [on_device(*shape).requires_grad_() for shape in shapes]
@@ -53,7 +55,8 @@ class Training:
         output = functional.conv2d(hidden, second, stride=2, groups=2)
         output.backward(torch.randn(output.shape).cuda())  # type: ignore[no-untyped-call]
         self.recur()
-        self.optimizer.step()
+        if self.learns:
+            self.optimizer.step()
 
     def recur(self) -> None:
         """The layer's states and those of its dropout go from step to step."""
@@ -76,7 +79,7 @@ class Training:
 
 
 def main() -> None:
-    training = Training()
+    training = Training("evaluate" not in sys.argv)
     for number, _ in enumerate(sys.stdin):
         training.step(number)
         print(number, training.digest(), flush=True)

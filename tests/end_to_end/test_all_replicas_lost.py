@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
-from toolkit.job import Job, Script
+from toolkit.job import Script
 from toolkit.jobs import JOBS
+from toolkit.pace import PACED
+from toolkit.peer_mode import PEERS, PacedJob
 from toolkit.record import Record, assert_identical
 from toolkit.service import RECOVERY_SECONDS, Service
 from toolkit.waiting import until
@@ -31,7 +34,7 @@ def reserve(service: Service) -> int:
     return min((int(one["reserve"]["boundary"]) for one in sessions), default=0)
 
 
-def has_reserve(service: Service, job: Job, after: int = 0) -> int:
+def has_reserve(service: Service, running: PacedJob, after: int = 0) -> int:
     """One that is not the newest boundary any more, when the next one is still far."""
 
     def there() -> bool:
@@ -40,19 +43,16 @@ def has_reserve(service: Service, job: Job, after: int = 0) -> int:
         passed = [one["boundary"] - min(kept) for one in sessions]
         return bool(kept) and min(kept) > after and min(passed) > 1 and max(passed) < NEAR
 
-    until(lambda: there() or job.process.poll() is not None, 120, f"a reserve after {after}")
+    running.go_until(there, f"a reserve after {after}")
     return reserve(service)
 
 
-def relies_on_peers(service: Service, job: Job) -> None:
-    """The newest boundary has no copies of what replicas hold."""
-
-    def newest() -> int:
-        return min((one["boundary"] for gpu in service.status()["gpus"] for one in gpu["sessions"]), default=0)
-
-    until(lambda: "peers give back" in service.said() or job.process.poll() is not None, 120, "peer mode")
-    told = newest()
-    until(lambda: newest() > told + 2 or job.process.poll() is not None, 60, "boundaries that need peers")
+def relies_on_peers(workplace: Workplace, script: Script, service: Service, **env: str) -> PacedJob:
+    """A job whose newest boundary has no copies of what replicas hold."""
+    running = PacedJob(workplace, replace(script, around=PACED), service, **env)
+    running.until_settled(PEERS)
+    running.go_to(running.granted + 3)
+    return running
 
 
 def kill_all(service: Service) -> None:
@@ -72,28 +72,29 @@ def test_again_and_again(
 ) -> None:
     script = JOBS[name].with_arguments(*STEPS)
     service = workplace.service(2)
-    job = workplace.job(script, service)
-    relies_on_peers(service, job)
-    boundary = has_reserve(service, job)
+    running = relies_on_peers(workplace, script, service)
+    boundary = has_reserve(service, running)
     for count in (1, 2):
+        running.grant(running.granted + 1)
         kill_all(service)
         recovered(service, count)
         one = service.report()[-1]
         assert one["outcome"] == "recovered", one
         assert (one["decision"], one["boundary"]) == ("roll-back", boundary), one
         assert any(f"all ranks go back to boundary {boundary}" in note for note in one["notes"]), one
-        boundary = has_reserve(service, job, boundary)
+        boundary = has_reserve(service, running, boundary)
     record_property("seconds", max(one["seconds"] for one in service.report()))
-    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    running.let_go()
+    assert_identical(running.job.finish().successful().records, reference(script, "cuda"))
 
 
 def test_without_reserves_the_job_ends_with_the_reason(workplace: Workplace) -> None:
     service = workplace.service(2, ("--reserve-budget", "0"))
     script = JOBS["gpt"].with_arguments(*STEPS)
-    job = workplace.job(script, service, TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC="500")
-    relies_on_peers(service, job)
+    running = relies_on_peers(workplace, script, service, TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC="500")
     kill_all(service)
-    assert job.finish().status != 0
+    running.let_go()
+    assert running.job.finish().status != 0
     (one,) = service.report()
     assert one["outcome"].startswith("given up"), one
     assert "held by no other rank" in one["outcome"], one

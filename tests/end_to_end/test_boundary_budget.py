@@ -19,7 +19,7 @@ from toolkit.pace import PACED
 from toolkit.peer_mode import PacedJob, boundary_of
 from toolkit.record import Record, assert_identical
 from toolkit.service import Service, kill_at
-from toolkit.waiting import until
+from toolkit.waiting import patient, until
 from toolkit.workplace import Workplace
 
 Reference = Callable[[Script, str], list[Record]]
@@ -37,7 +37,7 @@ def spaced(workplace: Workplace, script: Script, service: Service) -> PacedJob:
     while not chosen(service):
         assert running.granted < STEPS // 2, f"all boundaries are still made\n{service.said()}"
         running.go_to(running.granted + ROUND)
-        looked = time.monotonic() + LOOK_SECONDS
+        looked = time.monotonic() + patient(LOOK_SECONDS)
         until(lambda looked=looked: chosen(service) or time.monotonic() > looked, 2 * LOOK_SECONDS, "a look")
     running.go_to(running.granted + SKIPPED)
     workplace.note(f"{running.granted} steps were made when the fault came")

@@ -93,13 +93,8 @@ def test_errors_of_the_device(
     assert [one["cause"] for one in service.report()] == ["sticky-error"] * 2
 
 
-def test_damaged_descriptions_of_plans_are_not_used(
-    workplace: Workplace, environment: dict[str, str], start: Start, expected: list[str]
-) -> None:
-    """One bit of each file that the node keeps for the program: the next worker says so instead of loading it."""
-    service = serve(workplace, environment)
-    program = start(service, TRAINING)
-    assert [program.step() for _ in range(2)] == expected[:2]
+def damage_plans(service: Service) -> None:
+    """One bit of each file that the node keeps for programs; these load no modules."""
     files = [one for one in service.socket.with_name("proxyd.sock.d").rglob("held/*/*") if one.is_file()]
     assert files
     for path in files:
@@ -107,6 +102,17 @@ def test_damaged_descriptions_of_plans_are_not_used(
         data[len(data) // 2] ^= 1
         with path.open("r+b") as file:
             file.write(data)
+
+
+def test_damaged_descriptions_of_plans_are_not_used(
+    workplace: Workplace, environment: dict[str, str], start: Start, expected: list[str], tmp_path: Path
+) -> None:
+    """The boundary has these plans: the next worker says so instead of loading one."""
+    service = serve(workplace, environment)
+    program = start(service, TRAINING)
+    assert [program.step() for _ in range(2)] == expected[:2]
+    damage_plans(service)
+    lost = service.worker_pid(0)
     service.inject(Fault(kind="kill-worker"), 0, wait=10)
     program.tell()
     assert program.answer() == ""
@@ -114,6 +120,34 @@ def test_damaged_descriptions_of_plans_are_not_used(
     assert status != 0
     [recovery] = service.survived(1, "given up")
     assert recovery["outcome"].startswith("given up: ") and "is damaged" in recovery["outcome"]
+    calls = [(one.name, one.pid) for one in fake_calls(tmp_path / "log") if not one.runs]
+    executed = {pid for name, pid in calls if name == "cudnnBackendExecute"}
+    assert executed == {lost}, "a plan that may be another one was executed"
+
+
+@pytest.mark.parametrize("sent_by", ["itself", "another"])
+def test_damaged_descriptions_of_plans_in_a_replay(
+    sent_by: str, workplace: Workplace, environment: dict[str, str], start: Start
+) -> None:
+    """No boundary was made yet: the journal has what the program itself had sent of its plans, and nothing of those
+    that another program on the node had sent before."""
+    service = serve(workplace, environment)
+    plain = start(service if sent_by == "another" else serve(workplace, environment), TRAINING, "evaluate")
+    expected = [plain.step() for _ in range(3)]
+    finish(plain)
+    program = start(service, TRAINING, "evaluate")
+    assert [program.step() for _ in range(2)] == expected[:2]
+    damage_plans(service)
+    service.inject(Fault(kind="kill-worker"), 0, wait=10)
+    program.tell()
+    assert program.answer() == (expected[2] if sent_by == "itself" else "")
+    status, _ = program.finish()
+    assert (status == 0) == (sent_by == "itself")
+    recovery = service.report()[-1]
+    if sent_by == "itself":
+        assert (recovery["boundary"], recovery["outcome"]) == (0, "recovered")
+    else:
+        assert "the description of a cuDNN plan: image " in recovery["outcome"], recovery
 
 
 def check_kill(op: int, workplace: Workplace, environment: dict[str, str], start: Start, expected: list[str]) -> None:

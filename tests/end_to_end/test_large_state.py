@@ -1,13 +1,13 @@
 """A second kill while gigabytes come back: the recovery begins again at once, wherever the first one was.
 
-JITC_TEST_STATE is the state in MiB; the host needs three times that. The limit for hangs is far above that of the test.
+How far it was is seen by the memory that the new worker has filled. JITC_TEST_STATE is the state in MiB; the host needs
+three times that. The limit for hangs is far above that of the test.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,25 @@ def lose(service: Service, before: int = 0) -> int:
     return pid
 
 
+def resident(pid: int) -> int:
+    """Pages of a process; 0 once it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def lose_on_the_way(service: Service, lost: int, whole: int, share: float) -> int:
+    """Kills the worker that has taken over from the lost one, once it has so much of what makes it whole, or has
+    recovered."""
+    over = len(service.report())
+    taken = until(lambda: pid if (pid := session(service)["worker_pid"]) not in (None, lost) else None, 100, "a worker")
+    first = resident(taken)
+    goal = first + share * (whole - first)
+    until(lambda: resident(taken) >= goal or len(service.report()) > over, 300, f"it has {share:.2f} of its memory")
+    return lose(service, lost)
+
+
 def run(workplace: Workplace, start: Callable[..., Lockstep], mebibytes: int, points: int) -> None:
     steps = points + 2 * WITHOUT_FAULT
     options = ("--memory-limit", f"{mebibytes + 1024}MiB", "--spares", "2", "--hang-seconds", "900")
@@ -56,16 +75,13 @@ def run(workplace: Workplace, start: Callable[..., Lockstep], mebibytes: int, po
     service = workplace.service(1, options)
     one = program(service, start, mebibytes)
     said = [one.step() for _ in range(WITHOUT_FAULT)]
-    began = time.monotonic()
+    whole = resident(session(service)["worker_pid"])
     lost = lose(service)
     said.append(one.step())
-    length = time.monotonic() - began
     for point in range(points):
-        began = time.monotonic()
         lost = lose(service, lost)  # the answer may have come from the one that was killed second
         one.tell()
-        until(lambda: time.monotonic() - began >= length * point / points, 300, "the point of the second kill")  # noqa: B023
-        lost = lose(service, lost)
+        lost = lose_on_the_way(service, lost, whole, point / points)
         said.append(one.answer())
     said += [one.step() for _ in range(WITHOUT_FAULT - 1)]
     assert said == expected

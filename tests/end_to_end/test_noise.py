@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from toolkit.job import Result, Script
 from toolkit.jobs import JOBS
+from toolkit.pace import PACED
+from toolkit.peer_mode import PacedJob
 from toolkit.record import Record, assert_identical
 from toolkit.service import Service, kill_at
 from toolkit.waiting import until
@@ -136,13 +140,18 @@ def test_strict_ends_the_job_loudly(workplace: Workplace) -> None:
 def test_a_validation_measures(workplace: Workplace) -> None:
     """It finds the job not to be deterministic, ends nothing, and later bounds follow from it."""
     service = service_with(workplace, [])
-    job = workplace.job(SCRIPTS["cnn"].with_arguments("--steps", "120"), service)
-    until(lambda: job.steps() >= 2, 60, "two steps")
-    verdict = service.validate(0)
+    script = SCRIPTS["cnn"].with_arguments("--steps", "120")
+    running = PacedJob(workplace, replace(script, around=(*script.around, *PACED)), service)
+    running.go_to(2)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(service.validate, 0)
+        running.go_until(asked.done, "the job is validated")
+    verdict = asked.result()
     assert verdict["outcome"] == "different", verdict
     assert verdict["differences"]["results"] >= 2, verdict  # each rank's gradients, and perhaps its loss
     service.inject(control_pb2.Fault(kind="kill-worker", phase="optimizer", skip=3), 1)
-    job.finish().successful()
+    running.let_go()
+    running.job.finish().successful()
     [report] = service.survived(1)
     expected = min(0.1, max(1e-4, 16 * verdict["differences"]["largest"]))
     assert report["differences"]["bound"] == pytest.approx(expected)

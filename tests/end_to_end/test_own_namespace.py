@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from toolkit.job import PRELOAD, Script
 from toolkit.jobs import JOBS
+from toolkit.pace import PACED
+from toolkit.peer_mode import PacedJob
 from toolkit.record import Record, assert_identical
 from toolkit.sandbox import pid_namespace
 from toolkit.service import Service, kill_at
@@ -37,27 +40,25 @@ def sessions(service: Service) -> int:
 
 def test_workers_and_services_die(apart: tuple[str, ...], workplace: Workplace, reference: Reference) -> None:
     """A worker, then the service, then both: the job is identical."""
-    script = JOBS["gpt"].with_arguments("--steps", str(STEPS))
+    script = replace(JOBS["gpt"].with_arguments("--steps", str(STEPS)), around=PACED)
     service = workplace.service(2)
     service.inject(kill_at(2, "backward"), 1)
-    job = workplace.job(script, service, apart)
-
-    def has_steps(steps: int) -> None:
-        until(lambda: job.steps() >= steps or job.process.poll() is not None, 120, f"{steps} steps")
-
-    has_steps(3)
+    running = PacedJob(workplace, script, service, apart)
+    running.go_to(4)
     service.survived(1)
     service.kill()
-    has_steps(5)
+    running.go_to(6)
     service.restart()
-    has_steps(8)
+    running.go_to(9)
     worker = service.worker_pid(0)
     assert worker is not None
     service.kill()
+    running.grant(12)
     os.kill(worker, signal.SIGKILL)
     service.restart()
     assert [one["outcome"] for one in service.survived(2)] == ["recovered"] * 2
-    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    running.let_go()
+    assert_identical(running.job.finish().successful().records, reference(script, "cuda"))
     until(lambda: sessions(service) == 0, 30, "its sessions have ended")
 
 
@@ -66,12 +67,13 @@ def test_workers_and_services_die(apart: tuple[str, ...], workplace: Workplace, 
 def test_a_killed_job_leaves_nothing(there: str, apart: tuple[str, ...], workplace: Workplace) -> None:
     """Nobody says good-bye: the kernel closes what the processes had open."""
     service = workplace.service(2)
-    job = workplace.job(JOBS["gpt"].with_arguments("--steps", "500"), service, apart)
-    until(lambda: job.steps() >= 2 or job.process.poll() is not None, 120, "two steps")
+    script = replace(JOBS["gpt"].with_arguments("--steps", str(STEPS)), around=PACED)
+    running = PacedJob(workplace, script, service, apart)
+    running.go_to(2)
     assert sessions(service) == 2
     if there == "without the service":
         service.kill()
-    job.process.kill()  # which ends the namespace, and all that is in it
+    running.job.process.kill()  # which ends the namespace, and all that is in it
     if there == "without the service":
         until(lambda: not Path(f"{service.socket}.d").exists(), 30, "the keeper has ended, and removed what was there")
         service.restart()

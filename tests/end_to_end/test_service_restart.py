@@ -13,27 +13,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from toolkit.job import Job, Script, run_command
+from toolkit.job import Script, run_command
 from toolkit.jobs import JOBS, STEPS
 from toolkit.leaks import marked_processes
 from toolkit.pace import PACE, PACED, Pace
 from toolkit.peer_mode import PacedJob
 from toolkit.record import Record, assert_identical, read_records
 from toolkit.service import BIN, Service, kill_at
-from toolkit.waiting import until
+from toolkit.waiting import patient, until
 from toolkit.workplace import Workplace
 
 from jitc.v1 import control_pb2
 
 Reference = Callable[[Script, str], list[Record]]
-#: Steps of jobs that must last until services have come and gone.
+#: Steps of jobs during which services come and go; they stand still before their last ones until all have.
 LONG = 80
-#: Steps that the program may make when its service has been killed, each time.
-LET = 30
 
 
-def has_steps(job: Job, steps: int) -> None:
-    until(lambda: job.steps() >= steps or job.process.poll() is not None, 120, f"{steps} steps")
+def paced(script: Script) -> Script:
+    return replace(script, around=PACED)
 
 
 def states(service: Service) -> set[str]:
@@ -47,29 +45,31 @@ def causes(service: Service) -> list[str]:
 def test_training_needs_no_service(workplace: Workplace, reference: Reference) -> None:
     """From its first step to its last; what is left is taken over, and ended."""
     service = workplace.service(2)
-    paced = PacedJob(workplace, replace(JOBS["gpt"], around=PACED).with_arguments("--steps", str(STEPS)), service)
-    paced.go_to(1)
+    running = PacedJob(workplace, paced(JOBS["gpt"]).with_arguments("--steps", str(STEPS)), service)
+    running.go_to(1)
     service.kill()
-    paced.go_to(2)
-    paced.let_go()
-    assert_identical(paced.job.finish().successful().records, reference(JOBS["gpt"], "cuda"))
+    running.go_to(2)
+    running.let_go()
+    assert_identical(running.job.finish().successful().records, reference(JOBS["gpt"], "cuda"))
     until(lambda: not Path(f"{service.socket}.d").exists(), 30, "the keeper has ended, and removed what was there")
 
 
 @pytest.mark.parametrize("job_name", ["gpt", *(pytest.param(one, marks=pytest.mark.slow) for one in ("fsdp", "amp"))])
 def test_a_worker_is_lost_without_a_service(job_name: str, workplace: Workplace, reference: Reference) -> None:
-    script = JOBS[job_name].with_arguments("--steps", str(LONG))
+    script = paced(JOBS[job_name]).with_arguments("--steps", str(LONG))
     service = workplace.service(script.ranks)
-    job = workplace.job(script, service)
-    has_steps(job, 3)
+    running = PacedJob(workplace, script, service)
+    running.go_to(3)
     worker = service.worker_pid(1)
     assert worker is not None
     service.kill()
+    running.grant(LONG // 2)
     os.kill(worker, signal.SIGKILL)
     service.restart()
     service.survived(1)
     assert causes(service) == ["worker-death"]
-    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    running.let_go()
+    assert_identical(running.job.finish().successful().records, reference(script, "cuda"))
 
 
 @pytest.mark.parametrize("phase", ["backward", pytest.param("optimizer", marks=pytest.mark.slow)])
@@ -96,17 +96,21 @@ def test_the_service_dies_with_the_worker(phase: str, workplace: Workplace, refe
 @pytest.mark.slow
 def test_replaced_again_and_again(workplace: Workplace, reference: Reference) -> None:
     """Two jobs; each service takes over from the one before, which ends by itself; a worker is killed in between."""
-    script = JOBS["gpt"].with_arguments("--steps", str(LONG))
+    script = paced(JOBS["gpt"]).with_arguments("--steps", str(LONG))
     service = workplace.service(2)
-    jobs = [workplace.job(script, service) for _ in range(2)]
+    jobs = [PacedJob(workplace, script, service) for _ in range(2)]
     for steps in (3, 6, 9):
-        for job in jobs:
-            has_steps(job, steps)
+        for one in jobs:
+            one.go_to(steps)
+        for one in jobs:
+            one.grant(steps + 2)
         before = service.process
         service.replace()
-        assert before.wait(30) == 0
+        assert before.wait(patient(30)) == 0
         service.inject(control_pb2.Fault(kind="kill-worker"), 0)
-    for job in jobs:
+    for one in jobs:
+        one.let_go()
+    for job in [one.job for one in jobs]:
         assert_identical(job.finish().successful().records, reference(script, "cuda"))
     assert {one["outcome"] for one in service.report()} == {"recovered"}
 
@@ -115,10 +119,10 @@ def test_run_starts_its_service_again(workplace: Workplace, reference: Reference
     """`jitc run`: its service is killed twice, with a worker once; the program sees nothing, and nothing is left."""
     folder = workplace.folder / "run"
     folder.mkdir()
-    script = JOBS["gpt"].with_arguments("--steps", str(2 * LET))
-    paced = [*PACED, f"examples/{script.name}", *script.arguments]
-    launcher = ["torchrun", "--standalone", "--nproc-per-node", "2", *paced]
-    Pace(folder, 2).grant(3)
+    Pace(folder, 2).grant(STEPS // 2)
+    script = paced(JOBS["gpt"]).with_arguments("--steps", str(STEPS))
+    program = [*script.around, f"examples/{script.name}", "--device", "cuda", *script.arguments]
+    launcher = ["torchrun", "--standalone", "--nproc-per-node", "2", *program]
     command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "2", "--", "sh", "-c", RUN, "sh", *launcher]
     env = workplace.env | {PACE: str(folder)}
     done = run_command([*command, "--json", str(folder / "record.json")], env=env, timeout=200)
@@ -128,17 +132,18 @@ def test_run_starts_its_service_again(workplace: Workplace, reference: Reference
     until(lambda: not marked_processes(workplace.mark), 20, "nothing is left")
 
 
-#: Runs a program, and kills the service that it is served by, twice; a worker as well, the second time.
-RUN = f"""
+#: Runs a program, and kills the service that it is served by, twice; a worker as well, the second time. The program may
+#: come to its end only then.
+RUN = """
 "$@" & program=$!
 for time in 1 2; do
   until jitc status --json 2>/dev/null | grep -q '"boundary": [1-9]'; do kill -0 $program || exit 9; done
   [ $time = 1 ] || worker=$(jitc status --json | grep -o '"worker_pid": [0-9]*' | head -1 | grep -o '[0-9]*')
   kill -9 $(pgrep -f "jitc.proxy.commands.proxyd --socket $JITC_SOCKET")
   [ $time = 1 ] || kill -9 $worker
-  echo $((time * {LET})) > $PACE/granted.part && mv $PACE/granted.part $PACE/granted
   until jitc status > /dev/null 2>&1; do kill -0 $program || exit 9; done
 done
+echo 1000 > $PACE/granted
 wait $program
 """
 
@@ -148,11 +153,12 @@ wait $program
 def test_services_and_workers_die_at_random(seed: int, workplace: Workplace, reference: Reference) -> None:
     """Eight times either or both, whatever is going on; the job is identical."""
     source = random.Random(seed)
-    script = JOBS[source.choice(("gpt", "cnn", "accumulate", "fsdp"))].with_arguments("--steps", str(LONG))
+    script = paced(JOBS[source.choice(("gpt", "cnn", "accumulate", "fsdp"))]).with_arguments("--steps", str(LONG))
     service = workplace.service(script.ranks)
-    job = workplace.job(script, service)
-    has_steps(job, 1)
+    running = PacedJob(workplace, script, service)
+    running.go_to(1)
     for turn in range(8):
+        running.grant(running.granted + 1 + source.randrange(3))
         workers = [pid for gpu in range(script.ranks) if (pid := service.worker_pid(gpu))]
         what = source.choice(("service", "worker", "both"))
         workplace.note(f"turn {turn}: {what}")
@@ -161,5 +167,6 @@ def test_services_and_workers_die_at_random(seed: int, workplace: Workplace, ref
         if what != "worker":
             service.kill()
             service.restart()
-        has_steps(job, min(STEPS + turn + source.randrange(3), LONG))
-    assert_identical(job.finish(300).successful().records, reference(script, "cuda"))
+        running.go_to(running.granted + 1)
+    running.let_go()
+    assert_identical(running.job.finish(300).successful().records, reference(script, "cuda"))

@@ -120,9 +120,9 @@ def test_promises_are_kept(seed: str, workplace: Workplace, start: Callable[...,
 
 
 def test_a_race_that_luck_hides_is_found(workplace: Workplace) -> None:
-    """All on one processor, where what was given first runs first."""
+    """On one processor, where what was given first runs first: without the seed hardly any round is wrong there. How
+    many are is luck, and says nothing."""
     before = ("taskset", "-c", str(min(os.sched_getaffinity(0))))
-    assert lines(workplace.service(2, before=before), "lucky_steps.py", ROUNDS) == ["wrong"]
     [said] = lines(workplace.service(2, ("--shuffle", UNLUCKY), before), "lucky_steps.py", ROUNDS)
     assert said.startswith("wrong ")
 

@@ -260,8 +260,8 @@ def _commit() -> str:
         return carried.read_text().strip()
     try:
         done = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=40"], cwd=PACKAGE, capture_output=True, text=True,
-            check=False,
+            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"], cwd=PACKAGE, check=False,
+            capture_output=True, text=True,
         )  # fmt: skip
     except OSError:
         return ""

@@ -40,8 +40,9 @@ def _figures(step: Mapping[str, Any]) -> str:
     if "identity" in data:
         parts.append(str(data["identity"]))
     for name, one in data.get("times", {}).items():
-        native, proxied = one["median"]["native"] * 1000, one["median"]["proxied"] * 1000
-        parts.append(f"{name} {native:.1f} -> {proxied:.1f} ms ({one['ratio']:.3f})")
+        means = one.get("mean")
+        native, proxied = (1000 * (means or one["median"])[side] for side in ("native", "proxied"))
+        parts.append(f"{name} {native:.1f} -> {proxied:.1f} ms ({one['ratio']:.3f}{', means' * bool(means)})")
     parts += [f"{name} {_number(value)}" for name, value in data.get("figures", {}).items()]
     parts += [recovery(one) for one in data.get("recoveries", [])]
     if step["reason"]:

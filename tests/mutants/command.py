@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from toolkit.tree import ROOT
+from toolkit.tree import ROOT, commit
 
 from . import overlay
 from .catalogue import MUTANTS
@@ -145,6 +145,4 @@ def _tell(where: str, one: Outcome) -> None:
 
 
 def _document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    described = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
-    said = subprocess.run(described, capture_output=True, text=True, check=False).stdout.strip()
-    return {"commit": said or "unknown", "mutants": [asdict(one) for one in outcomes]}
+    return {"commit": commit(), "mutants": [asdict(one) for one in outcomes]}

@@ -8,10 +8,14 @@ from __future__ import annotations
 import collections
 import importlib.metadata
 import os
-import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # operator_coverage.py is run as a script
+
+from toolkit.tree import commit
 
 #: What no call looks at, with the reason.
 NEVER = (
@@ -27,15 +31,10 @@ NEVER = (
 )  # fmt: skip
 
 
-def commit(root: Path) -> str:
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
-
-
-def origin(root: Path, stand_in: bool, samples: int) -> dict[str, Any]:
+def origin(stand_in: bool, samples: int) -> dict[str, Any]:
     """What the results will be of."""
     return {
-        "commit": commit(root),
+        "commit": commit(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "torch": importlib.metadata.version("torch"),
         "cores": len(os.sched_getaffinity(0)),

@@ -78,7 +78,7 @@ def run_all(env: dict[str, str], options: list[str], args: argparse.Namespace, k
     """known: what there is already. Stops after a shard when the time is over; what each shard found is kept in --json
     at once, so that a run which is ended costs one shard. An entry that is run again keeps its result until then.
     """
-    began, commit = time.monotonic(), coverage_page.commit(ROOT)
+    began, commit = time.monotonic(), coverage_page.commit()
     _, count = shard([], env, options, args.limit)
     results: dict[int, dict[str, Any]] = {one["entry"]: one for one in known["results"]}
     left = [number for number in args.entries or range(count) if args.again or number not in results]
@@ -156,7 +156,7 @@ def resumed(before: dict[str, Any], now: dict[str, Any], again: bool) -> dict[st
 
 def main() -> int:
     args = options()
-    known: dict[str, Any] = {**coverage_page.origin(ROOT, args.stand_in, args.samples), "seconds": 0, "results": []}
+    known: dict[str, Any] = {**coverage_page.origin(args.stand_in, args.samples), "seconds": 0, "results": []}
     if args.resume and args.json.is_file():
         known = resumed(json.loads(args.json.read_text()), known, args.again)
     threads = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
@@ -182,7 +182,6 @@ def main() -> int:
 def through_a_service(
     threads: dict[str, str], shards: list[str], args: argparse.Namespace, known: dict[str, Any]
 ) -> dict[str, Any]:
-    sys.path.insert(0, str(ROOT / "tests"))
     from toolkit.workplace import Workplace
 
     place, failed = Workplace("operator_coverage"), True

@@ -6,10 +6,11 @@ Called by: __main__.py.
 from __future__ import annotations
 
 import datetime
-import subprocess
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+
+from toolkit.tree import commit
 
 from . import fetch
 from .expected import EXCUSES, OPEN, Expectations, agrees
@@ -66,10 +67,8 @@ def _row(name: str, figures: Figures) -> str:
 def write(path: Path, files: Mapping[str, tuple[list[str], Mapping[str, Result], Expectations]]) -> None:
     import torch
 
-    command = ["git", "-C", str(fetch.ROOT), "describe", "--always", "--dirty", "--exclude=*"]
-    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    text = HEAD.format(release=fetch.RELEASE, wheel=torch.__version__, commit=commit, date=today)
+    text = HEAD.format(release=fetch.RELEASE, wheel=torch.__version__, commit=commit(), date=today)
     total: Figures = Counter()
     for name, (tests, done, expectations) in files.items():
         figures = counts(tests, done, expectations)

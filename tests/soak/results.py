@@ -8,12 +8,11 @@ from __future__ import annotations
 import functools
 import json
 import os
-import subprocess
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from toolkit.job import ROOT
+from toolkit import tree
 
 PASSED, FAILED = "passed", "failed"
 #: Characters of a failure's text that the line shows.
@@ -90,9 +89,5 @@ class Results:
         return "\n".join([*lines, f"{len(self.runs)} runs, {len(self.failed())} failed; {self.path}"])
 
 
-@functools.cache
-def commit() -> str:
-    said = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--exclude=*"], cwd=ROOT, check=False, capture_output=True, text=True
-    )
-    return said.stdout.strip() or "none"
+#: As it was at the first result: a night's work is of one state.
+commit = functools.cache(tree.commit)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
+
+from toolkit.tree import commit
 
 from . import reports
 from .cases import CASES, Case
@@ -49,9 +50,7 @@ def agree(reference: Run, other: Run, bound: float | None) -> str:
 
 def origin() -> str:
     """Of a result: the sources that it is of, and the day."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return f"{said or 'unknown'}, {time.strftime('%Y-%m-%d', time.gmtime())}"
+    return f"{commit()}, {time.strftime('%Y-%m-%d', time.gmtime())}"
 
 
 def one_case(case: Case, ways: list[str], limit: float) -> dict[str, Any]:

@@ -13,8 +13,12 @@ import secrets
 from pathlib import Path
 
 MARK = "JITC_TEST_MARK"
-#: Programs beside the tests leave these for good: the locks of podman, from its first run on.
-OTHERS = ("/dev/shm/libpod_lock", "/dev/shm/libpod_rootless_lock_*")
+#: Programs beside the tests leave these, for good or while they have nothing open there: podman's locks, from its first
+#: run on, what it builds and copies images with, and DLRover's checkpoints in memory (bench/peers.py runs it).
+OTHERS = (
+    "/dev/shm/libpod_lock", "/dev/shm/libpod_rootless_lock_*", "/dev/shm/*_ckpt_shm_*",
+    "/var/tmp/buildah[0-9]*", "/var/tmp/storage[0-9]*", "/var/tmp/container_images_*",
+)  # fmt: skip
 
 
 def new_mark() -> str:
@@ -42,12 +46,18 @@ def marked_processes(mark: str) -> dict[int, str]:
 
 
 def visible_files() -> set[str]:
-    """What lies in the places where nothing may be left."""
-    names = set()
-    for folder in ("/dev/shm", "/var/tmp"):
-        path = Path(folder)
-        names |= {str(one) for one in path.iterdir()} if path.is_dir() else set()
-    return {one for one in names if not any(fnmatch.fnmatchcase(one, each) for each in OTHERS)}
+    """What this user has in the places where nothing may be left."""
+    found = set()
+    for folder in map(Path, ("/dev/shm", "/var/tmp")):
+        found |= {str(one) for one in folder.iterdir() if _mine(one)} if folder.is_dir() else set()
+    return {one for one in found if not any(fnmatch.fnmatchcase(one, each) for each in OTHERS)}
+
+
+def _mine(path: Path) -> bool:
+    try:
+        return path.lstat().st_uid == os.getuid()
+    except FileNotFoundError:  # it has gone meanwhile
+        return False
 
 
 def files_in_use() -> set[str]:

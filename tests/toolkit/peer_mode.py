@@ -6,6 +6,8 @@ how many steps that takes, and where the fault comes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .job import Job, Script
 from .pace import PACE, PACED, Pace
 from .service import Service, kill_at
@@ -34,14 +36,17 @@ def compared(service: Service) -> bool:
 class PacedJob:
     """A job on a service that goes as far as it is let. It stands still after its first step."""
 
-    def __init__(self, workplace: Workplace, script: Script, service: Service, **env: str) -> None:
-        assert script.around == PACED, "the script cannot be paced"
+    def __init__(
+        self, workplace: Workplace, script: Script, service: Service, before: tuple[str, ...] = (), **env: str
+    ) -> None:
+        """before: as Job has it."""
+        assert script.around[-1:] == PACED, "the script cannot be paced"
         self._workplace, self._service = workplace, service
         folder = workplace.folder / f"pace{len(workplace.jobs)}"
         self._steps = int(script.arguments[len(script.arguments) - script.arguments[::-1].index("--steps")])
         self._pace = Pace(folder, script.ranks)
         self._pace.grant(1)
-        self.job: Job = workplace.job(script, service, **{PACE: str(folder)}, **env)
+        self.job: Job = workplace.job(script, service, before, **{PACE: str(folder)}, **env)
 
     @property
     def granted(self) -> int:
@@ -69,6 +74,18 @@ class PacedJob:
         self._service.inject(kill_at(boundary, phase, skip), GPU)
         self.let_go()
         return boundary
+
+    def grant(self, steps: int) -> None:
+        """In all. What comes next meets the job at work, or where it stands still after these."""
+        assert steps <= self._steps - LEFT, "the job would come to its end"
+        self._pace.grant(steps)
+
+    def go_until(self, condition: Callable[[], object], what: str) -> None:
+        """Step after step until it is so. What takes time and no steps is waited for first."""
+        while not condition():
+            assert self.granted < self._steps - LEFT, f"not within {self.granted} steps: {what}"
+            self._pace.grant(self.granted + 1)
+            until(lambda: condition() or self._waits() or None, STEP_SECONDS, what)
 
     def go_to(self, steps: int) -> None:
         """So many steps; the job stands still then."""

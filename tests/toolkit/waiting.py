@@ -7,11 +7,12 @@ early is seen early, whatever the limit.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +24,17 @@ PATIENCE = float(os.environ.get("JITC_TEST_PATIENCE") or 1.0)
 def patient(seconds: float) -> float:
     """A limit of time, on this machine."""
     return seconds * PATIENCE
+
+
+@contextlib.contextmanager
+def limit_suspended() -> Iterator[None]:
+    """What is done meanwhile does not count against the limit of the test, which is pytest's alarm; it has a limit of
+    its own."""
+    left, every = signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left, every)
 
 
 def until(condition: Callable[[], T | None], seconds: float, what: str) -> T:

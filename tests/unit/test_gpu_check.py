@@ -44,6 +44,7 @@ def filled(folder: Path) -> results.Results:
     found.write()
     found.add("preflight", results.PASSED, "", 3.14159, {"gpu": "NVIDIA H200", "figures": {"context s": 0.25}})
     times = {"gpu-bound": {"median": TIMES, "ratio": 1.04, "goal": 1.05, "goal_met": True}}
+    times["large"] = {"mean": TIMES, "ratio": 1.04}
     found.add("one_rank", results.SLOW, "launch-bound 3 (goal 1.5)", 60, {"times": times})
     found.add("killed_worker", results.PASSED, "", 20, {"identity": "identical", "recoveries": [RECOVERY]})
     found.add("operators", results.FAILED, "1 of 2 failed, first sort: no\nand more", 9, {"passed": 1, "failed": 1})
@@ -74,7 +75,9 @@ def test_table(tmp_path: Path) -> None:
     assert lines[0].split() == ["step", "verdict", "s", "figures"]
     assert lines[1].endswith("3.1  context s 0.25")
     assert lines[2].split()[1] == "SLOW"
-    assert lines[2].endswith("gpu-bound 100.0 -> 104.0 ms (1.040); launch-bound 3 (goal 1.5)")
+    assert lines[2].endswith(
+        "gpu-bound 100.0 -> 104.0 ms (1.040); large 100.0 -> 104.0 ms (1.040, means); launch-bound 3 (goal 1.5)"
+    )
     assert lines[3].endswith("identical; worker-death: recovered in 1.25 s (detect 0.05, replay 1.20)")
     assert lines[4].split()[:2] == ["operators", "FAILED"]
     assert lines[4].endswith("1 of 2; 1 of 2 failed, first sort: no")

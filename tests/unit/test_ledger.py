@@ -12,12 +12,15 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import ledger
 
+MAKEFILE = (ROOT / "Makefile").read_text()
+OLD = "abcdef1 2020-01-01"
 HEAD = "| claim | software device | NVIDIA GPU | last run |\n|---|---|---|---|\n"
 ROWS = (
     "| one | `tests/unit/test_layers.py` | not run | not recorded |",
     "| two | the same; `test_words.py` | not run | abcdef1 2020-01-01 |",
     "| three | `make demo` | not run | not recorded |",
     "| slow | `tests/end_to_end/test_soak.py` | not run | abcdef1 2020-01-01 |",
+    "| both | `make soak SEED=7`, `tests/unit/test_layers.py` | not run | abcdef1 2020-01-01 |",
 )
 RESULTS = """<testsuites><testsuite name="{commit}" timestamp="2026-01-02T03:04:05.6+00:00">
 <testcase classname="tests.unit.test_layers" name="a"/><testcase classname="tests.unit.test_layers" name="b"/>
@@ -40,7 +43,7 @@ def enter(monkeypatch: pytest.MonkeyPatch, folder: Path, words: str = "", commit
 
 
 def cells(page: Path) -> list[str]:
-    return [line.split(" | ")[-1].removesuffix(" |") for line in page.read_text().splitlines()[2:6]]
+    return [line.split(" | ")[-1].removesuffix(" |") for line in page.read_text().splitlines()[2 : 2 + len(ROWS)]]
 
 
 def test_every_claim_names_tests_that_exist() -> None:
@@ -56,18 +59,20 @@ def test_every_claim_names_tests_that_exist() -> None:
         assert ("; slow: " in row[3]) == ledger.has_slow(named), (
             f"what its slow tests show has a date of its own: {line}"
         )
-        assert all(name == "make demo" or ledger.files(name) for name in named), line
+        for name in named:
+            command = ledger.COMMAND.match(name)
+            assert f"\n{command['target']}:" in MAKEFILE if command else ledger.files(name), (name, line)
     assert seen > 40
 
 
 def test_rows_whose_tests_passed_get_the_commit(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert enter(monkeypatch, tmp_path) == 0
     now = "1234567 2026-01-02"
-    assert cells(page) == [now, now, "not recorded", f"{now}; slow: not recorded"]
+    assert cells(page) == [now, now, "not recorded", f"{now}; slow: not recorded", OLD]
     assert page.read_text().endswith("| other | table |\n")
     assert enter(monkeypatch, tmp_path, "", "7654321", "--slow") == 0
     later = "7654321 2026-01-02"
-    assert cells(page) == [later, later, "not recorded", f"{later}; slow: {later}"]
+    assert cells(page) == [later, later, "not recorded", f"{later}; slow: {later}", OLD]
 
 
 @pytest.mark.parametrize("words", ["<failure/>", "<error/>", "<skipped/>"])
@@ -97,3 +102,14 @@ def test_several_runs_of_one_commit_are_one(tmp_path: Path) -> None:
     for several in (paths, []):
         with pytest.raises(ledger.Refused, match="one commit"):
             ledger.results_of_all(several)
+
+
+def test_a_command_is_entered_by_its_own_run_alone(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a row names tests beside it, which have not been run now."""
+    monkeypatch.setattr(ledger, "_checked_out", lambda: "c0ffee1")
+    monkeypatch.setattr(sys, "argv", ["ledger.py", "--ran", "make demo"])
+    assert ledger.main() == 0
+    assert cells(page)[2].startswith("c0ffee1 ") and cells(page)[4] == OLD
+    assert ledger.names('`make soak SOAK="--ways faults"`, `make test`, `make test-all`') == [
+        'make soak SOAK="--ways faults"'
+    ]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from toolkit import leaks
 from toolkit import workplace as workplaces
 from toolkit.job import RANKS, ROOT, Script, run_command
 from toolkit.leaks import MARK, marked_processes, new_mark
@@ -172,14 +173,36 @@ def test_a_folder_in_which_somebody_else_uses_a_file_is_no_complaint() -> None:
         assert place.close(failed=False) == []
 
 
-def test_what_programs_beside_the_tests_leave_for_good_is_no_complaint() -> None:
-    place = Workplace("beside")
-    locks = Path("/dev/shm/libpod_rootless_lock_4294967294")  # of a user that there is not
-    locks.touch()
+@pytest.mark.parametrize("name", ["/dev/shm/libpod_rootless_lock_4294967294", "/var/tmp/storage4294967294"])
+def test_what_programs_beside_the_tests_leave_is_no_complaint(name: str) -> None:
+    """Of a user that there is not, and a number that nobody draws."""
+    place, left = Workplace("beside"), Path(name)
+    left.touch()
     try:
         assert place.close(failed=False) == []
     finally:
-        locks.unlink()
+        left.unlink()
+
+
+def test_a_file_of_another_user_is_no_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="jitc-test-beside-") as other:
+        assert other.name in leaks.visible_files()
+        monkeypatch.setattr(leaks.os, "getuid", lambda: -1)
+        assert other.name not in leaks.visible_files()
+
+
+def test_a_reference_does_not_count_against_the_limit_of_a_test(tmp_path: Path) -> None:
+    """It has a limit of its own; that of the test goes on behind it."""
+    (tmp_path / "test_probe.py").write_text(
+        "import signal, pytest\nfrom toolkit.waiting import limit_suspended\n"
+        "def left():\n    return signal.getitimer(signal.ITIMER_REAL)[0]\n"
+        "@pytest.mark.timeout(50)\ndef test_reference():\n    before = left()\n"
+        "    with limit_suspended():\n        assert left() == 0 < before\n"
+        "    assert 0 < left() <= before\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."]
+    done = run_command([*command, str(tmp_path)], {"PYTHONPATH": str(ROOT / "tests")})
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_patience_makes_every_limit_longer(tmp_path: Path) -> None:

@@ -30,7 +30,10 @@ class Node:
     def worker(self) -> Executor:
         options: Any = {
             "device": "cuda", "memory_limit": 0, "threads": 1,
-            "libraries": {"driver": str(fake_library("cuda")), "nvrtc": str(fake_library("nvrtc"))},
+            "libraries": {
+                "driver": str(fake_library("cuda")), "nvrtc": str(fake_library("nvrtc")),
+                "cudnn": str(fake_library("cudnn")),
+            },
             "ordinal": 0, "hang_seconds": 0.0, "images": str(self.folder), "images_limit": 64 * MIB, "poison": True,
         }  # fmt: skip
         return Executor(library(), options, self.control)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import torch
 from operator_known import COMPOSED, KNOWN
+from toolkit.waiting import patient
 
 PROGRAM = Path(__file__).with_name("operator_fuzz.py")
 #: operator_known.py and operator_samples.json were written with it; others have other kernels.
@@ -30,7 +31,7 @@ def fuzz(*arguments: object, seconds: float) -> dict[str, Any]:
     command = [sys.executable, str(PROGRAM), *map(str, arguments)]
     # The library of glibc that checks the heap; where there is none, the dynamic linker says so and goes on.
     checked = dict(os.environ, LD_PRELOAD="libc_malloc_debug.so.0", MALLOC_CHECK_="3")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, env=checked)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=patient(seconds), check=False, env=checked)
     assert done.returncode == 0, done.stderr[-2000:]
     said: dict[str, Any] = json.loads(done.stdout)
     return said

@@ -13,7 +13,7 @@ import grpc
 import pytest
 from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, serving, states, together
 from standin_client import wait_until, worker_of
-from toolkit.waiting import until
+from toolkit.waiting import patient, until
 
 from jitc.proxy.node.workers.worker import WorkerState
 from jitc.proxy.service import Service
@@ -69,7 +69,7 @@ def test_state_comes_back(real: Service, kind: str, where: dict[str, Any]) -> No
 @pytest.fixture
 def impatient(tmp_path: Path) -> Iterator[Service]:
     """Three seconds: longer than a busy machine keeps a running worker from answering."""
-    with serving(tmp_path, hang_seconds=3) as one:
+    with serving(tmp_path, hang_seconds=patient(3)) as one:
         yield one
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import pytest
 from standin_client import Client, config, started, wait_until, work, worker_of
-from toolkit.waiting import stop_process
+from toolkit.waiting import patient, stop_process
 
 from jitc.proxy.backends.base import HealthEvent
 from jitc.proxy.backends.software import SoftwareBackend
@@ -19,7 +19,7 @@ from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
 #: Longer than a busy machine keeps a running worker from answering.
-SILENCE = 3.0
+SILENCE = patient(3.0)
 Report = Callable[[HealthEvent], None]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from real_client import RealClient, check, inject, reduce, serving, together, train
 from standin_client import wait_until, worker_of
-from toolkit.waiting import stop_process, until
+from toolkit.waiting import patient, stop_process, until
 
 from jitc.proxy.common.config import HANG_SECONDS
 from jitc.proxy.node.session import SessionState
@@ -37,7 +37,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture
 def impatient(tmp_path: Path) -> Iterator[Service]:
-    with serving(tmp_path, hang_seconds=3) as one:
+    with serving(tmp_path, hang_seconds=patient(3)) as one:
         yield one
 
 
