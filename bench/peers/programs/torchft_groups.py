@@ -37,13 +37,13 @@ def main() -> None:
     model = torchft.DistributedDataParallel(manager, network)
     optimizer = torchft.Optimizer(manager, inner)
     while manager.current_step() < args.steps:
+        optimizer.zero_grad()  # asks who takes part; without async quorum, a group that has come back is up to date now
         step = manager.current_step()
         tokens, target = batch(step, group, place)
-        optimizer.zero_grad()
         loss = next_byte_loss(model(tokens), target)
         loss.backward()
         optimizer.step()
-        if manager.current_step() > step:
+        if manager.current_step() > step and manager.is_participating():
             log.step(step, loss.item())
     log.done(network, inner)
     manager.shutdown(wait=False)

@@ -1,6 +1,6 @@
 """What the programs share: the GPT of the examples, its text, a log of steps, and the hash of what was trained.
 
-A step's line in the log has the time, the rank, the process, the step and the loss; bench/peers.py reads it. Nothing
+A line of the log has the time, the rank, the process, and what that has done; bench/peers reads it (log.py). Nothing
 here knows of any library that the programs try.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "examples"))
 from model import CONTEXT, GPT, next_byte_loss  # noqa: E402
 
@@ -25,7 +25,7 @@ __all__ = ["GPT", "RANK", "WAIT", "Log", "arguments", "batch", "device", "next_b
 
 TEXT = torch.frombuffer(bytearray((ROOT / "LICENSE").read_bytes()), dtype=torch.uint8)
 RANK = int(os.environ.get("RANK", "0"))
-#: For a collective, and to connect: gloo sometimes does not, right after a restart of torchrun, and waits 30 minutes.
+#: For a collective, and to connect. By itself gloo waits 30 minutes.
 WAIT = datetime.timedelta(seconds=15)
 
 
@@ -60,6 +60,7 @@ class Log:
     def __init__(self, out: Path, rank: int = RANK) -> None:
         self._file = os.open(out / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._rank = rank
+        self._line("start", 0)
 
     def _line(self, *words: object) -> None:
         text = " ".join(map(str, (time.time(), self._rank, os.getpid(), *words)))
