@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "examples"))
 from model import CONTEXT, GPT, next_byte_loss  # noqa: E402
 
-__all__ = ["GPT", "RANK", "WAIT", "Log", "arguments", "batch", "device", "next_byte_loss"]
+__all__ = ["GPT", "RANK", "WAIT", "Log", "arguments", "batch", "device", "next_byte_loss", "together"]
 
 TEXT = torch.frombuffer(bytearray((ROOT / "LICENSE").read_bytes()), dtype=torch.uint8)
 RANK = int(os.environ.get("RANK", "0"))
@@ -52,6 +52,14 @@ def batch(step: int, rank: int, place: torch.device) -> tuple[torch.Tensor, torc
     starts = torch.randint(len(TEXT) - CONTEXT - 1, (8,), generator=random)
     windows = torch.stack([TEXT[s : s + CONTEXT + 1] for s in starts.tolist()]).long().to(place)
     return windows[:, :-1], windows[:, 1:]
+
+
+def together(out: Path, rank: int, ranks: int = 2) -> None:
+    """Where a rank may train without the others: not before all have started."""
+    (out / f"here-{rank}").touch()
+    until = time.monotonic() + WAIT.total_seconds()
+    while not all((out / f"here-{one}").exists() for one in range(ranks)) and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 class Log:
