@@ -11,6 +11,7 @@ from toolkit.tree import ROOT
 sys.path.insert(0, str(ROOT / "bench"))
 
 from peers import log, table
+from peers.__main__ import goals
 
 WANTED = {(rank, step) for rank in (0, 1) for step in range(4)}
 HEALTHY = log.read("0 0 10 start 0\n0 1 11 start 0\n9 0 10 done aa\n9 1 11 done aa\n")
@@ -86,6 +87,15 @@ def test_a_promise_that_is_broken_fails_the_row() -> None:
     promised_nothing = row(False, bad, bad)
     assert not promised_nothing.fails()
     assert promised_nothing.cells()[3:7] == ["0.50 s; 2.00 s", "step 0", "0; 0", "ends with it; 2, 2"]
+
+
+def test_the_goal_is_of_rows_that_promise_it() -> None:
+    ours = replace(row(True, GOOD), name="**jitc**", lines=0)
+    killed = replace(row(False, replace(GOOD, ended=(0,))), name="jitc, the rank's process killed")
+    assert list(goals([ours, killed]).values()) == [True]
+    for bad in (replace(GOOD, dropped=1), replace(GOOD, outcome="differ"), replace(GOOD, ended=(0,))):
+        assert list(goals([replace(ours, runs=(bad,)), killed]).values()) == [False]
+    assert goals([row(True, GOOD)]) == {}
 
 
 def test_a_run_that_does_not_finish_is_counted_and_in_no_other_figure() -> None:
