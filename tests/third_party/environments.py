@@ -4,7 +4,7 @@ Promises: versions are pinned here and nowhere else; an environment is made once
 sees the project's own virtual environment (PyTorch, which takes 5 GB, and jitc's start-up hook), and adds what is its
 own. PyTorch and NumPy stay the project's: one process cannot have two of either. (One that cannot use this PyTorch pins
 another, and sees nothing of the project's.)
-Called by: matrix.py, bench/peers.py. Needs a package index that pip is configured for; nothing else is downloaded.
+Called by: matrix.py, bench/peers. Needs a package index that pip is configured for; nothing else is downloaded.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ PINS: dict[str, tuple[str, ...]] = {
         "accelerate==1.15.0",
         "datasets==5.2.0",
     ),
-    # Of bench/peers.py alone.
+    # Of bench/peers alone.
     "nvrx": ("nvidia-resiliency-ext==0.4.1",),
+    # In 0.2.0, the newest release, an all-reduce that fails ends the group that survived.
+    "torchft-nightly": ("torchft-nightly==2026.10.26",),
     # Newer releases of PyTorch lack what it calls; it does not say that it needs the last two.
     "dlrover": ("dlrover[k8s,torch]==0.6.1", "torch==2.8.0", "protobuf==6.33.0", "numpy==2.3.4"),
 }

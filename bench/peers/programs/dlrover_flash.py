@@ -1,4 +1,6 @@
-"""The same with DLRover's flash checkpoint: to memory at every step, to disk now and then."""
+"""The same with DLRover's flash checkpoint: to memory at every step or less often, to disk now and then."""
+
+import copy
 
 import torch
 import torch.distributed as dist
@@ -15,7 +17,7 @@ def main() -> None:
     model = DistributedDataParallel(GPT(args.layers, args.width).to(place))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     start, checkpointer = 0, DdpCheckpointer(str(args.out / "checkpoints"))
-    saved = checkpointer.load_checkpoint()
+    saved = copy.deepcopy(checkpointer.load_checkpoint())  # of memory that its next checkpoint is written to
     if saved:
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
@@ -27,9 +29,10 @@ def main() -> None:
         loss.backward()
         optimizer.step()
         log.step(step, loss.item())
-        saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1}
-        where = StorageType.DISK if (step + 1) % (10 * args.every) == 0 else StorageType.MEMORY
-        checkpointer.save_checkpoint(step + 1, saved, storage_type=where)
+        if (step + 1) % args.every == 0:
+            saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1}
+            where = StorageType.DISK if (step + 1) % 100 == 0 else StorageType.MEMORY
+            checkpointer.save_checkpoint(step + 1, saved, storage_type=where)
     log.done(model, optimizer)
     dist.destroy_process_group()
 

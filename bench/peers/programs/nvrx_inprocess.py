@@ -1,5 +1,6 @@
-"""The same with torch.save in NVRx's in-process wrapper: a function that begins again when a rank is lost."""
+"""The same with torch.save in NVRx's in-process wrapper: a function that begins again, a third process in reserve."""
 
+import datetime
 import os
 
 import torch
@@ -8,8 +9,17 @@ from nvidia_resiliency_ext import inprocess
 from torch.nn.parallel import DistributedDataParallel
 from training import GPT, WAIT, Log, arguments, batch, device, next_byte_loss
 
+SOON = datetime.timedelta(seconds=0.1)
 
-@inprocess.Wrapper(initialize=inprocess.initialize.RetryController(max_iterations=4, min_world_size=1))
+
+@inprocess.Wrapper(
+    initialize=inprocess.initialize.RetryController(max_iterations=4, min_world_size=1),
+    rank_assignment=inprocess.Compose(
+        inprocess.rank_assignment.MaxActiveWorldSize(2), inprocess.rank_assignment.FillGaps()
+    ),
+    monitor_thread_interval=SOON, monitor_process_interval=SOON, heartbeat_interval=SOON,
+    progress_watchdog_interval=SOON, last_call_wait=SOON,
+)  # fmt: skip
 def main(wrapper: inprocess.CallWrapper | None = None) -> None:
     args = arguments()
     rank = int(os.environ["RANK"])

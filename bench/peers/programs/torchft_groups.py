@@ -7,7 +7,7 @@ import torch
 import torchft
 from torch.distributed import TCPStore
 from torchft.manager import Manager
-from training import GPT, Log, arguments, batch, device, next_byte_loss
+from training import GPT, Log, arguments, batch, device, next_byte_loss, together
 
 
 def main() -> None:
@@ -32,18 +32,20 @@ def main() -> None:
     manager = Manager(
         pg=gloo, load_state_dict=load, state_dict=state, min_replica_size=2 if strict else 1,
         use_async_quorum=not strict, timeout=wait, quorum_timeout=wait, rank=0, world_size=1, store_addr="localhost",
-        store_port=store.port, replica_id=f"group{group}_",
+        init_sync=False, store_port=store.port, replica_id=f"group{group}_",
     )  # fmt: skip
     model = torchft.DistributedDataParallel(manager, network)
     optimizer = torchft.Optimizer(manager, inner)
+    if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+        together(args.out, group)
     while manager.current_step() < args.steps:
+        optimizer.zero_grad()  # asks who takes part; without async quorum, a group that has come back is up to date now
         step = manager.current_step()
         tokens, target = batch(step, group, place)
-        optimizer.zero_grad()
         loss = next_byte_loss(model(tokens), target)
         loss.backward()
         optimizer.step()
-        if manager.current_step() > step:
+        if manager.current_step() > step and manager.is_participating():
             log.step(step, loss.item())
     log.done(network, inner)
     manager.shutdown(wait=False)

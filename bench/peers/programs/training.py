@@ -1,6 +1,6 @@
 """What the programs share: the GPT of the examples, its text, a log of steps, and the hash of what was trained.
 
-A step's line in the log has the time, the rank, the process, the step and the loss; bench/peers.py reads it. Nothing
+A line of the log has the time, the rank, the process, and what that has done; bench/peers reads it (log.py). Nothing
 here knows of any library that the programs try.
 """
 
@@ -17,15 +17,15 @@ from typing import Any
 
 import torch
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "examples"))
 from model import CONTEXT, GPT, next_byte_loss  # noqa: E402
 
-__all__ = ["GPT", "RANK", "WAIT", "Log", "arguments", "batch", "device", "next_byte_loss"]
+__all__ = ["GPT", "RANK", "WAIT", "Log", "arguments", "batch", "device", "next_byte_loss", "together"]
 
 TEXT = torch.frombuffer(bytearray((ROOT / "LICENSE").read_bytes()), dtype=torch.uint8)
 RANK = int(os.environ.get("RANK", "0"))
-#: For a collective, and to connect: gloo sometimes does not, right after a restart of torchrun, and waits 30 minutes.
+#: For a collective, and to connect. By itself gloo waits 30 minutes.
 WAIT = datetime.timedelta(seconds=15)
 
 
@@ -54,12 +54,21 @@ def batch(step: int, rank: int, place: torch.device) -> tuple[torch.Tensor, torc
     return windows[:, :-1], windows[:, 1:]
 
 
+def together(out: Path, rank: int, ranks: int = 2) -> None:
+    """Where a rank may train without the others: not before all have started."""
+    (out / f"here-{rank}").touch()
+    until = time.monotonic() + WAIT.total_seconds()
+    while not all((out / f"here-{one}").exists() for one in range(ranks)) and time.monotonic() < until:
+        time.sleep(0.01)
+
+
 class Log:
     """Lines are whole, since each is one write to a file that is opened for appending."""
 
     def __init__(self, out: Path, rank: int = RANK) -> None:
         self._file = os.open(out / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._rank = rank
+        self._line("start", 0)
 
     def _line(self, *words: object) -> None:
         text = " ".join(map(str, (time.time(), self._rank, os.getpid(), *words)))
