@@ -14,7 +14,7 @@ from pathlib import Path
 
 MARK = "JITC_TEST_MARK"
 #: Programs beside the tests leave these, for good or while they have nothing open there: podman's locks, from its first
-#: run on, what it builds and copies images with, and DLRover's checkpoints in memory (bench/peers.py runs it).
+#: run on, what it builds and copies images with, and DLRover's checkpoints in memory (bench/peers runs it).
 OTHERS = (
     "/dev/shm/libpod_lock", "/dev/shm/libpod_rootless_lock_*", "/dev/shm/*_ckpt_shm_*",
     "/var/tmp/buildah[0-9]*", "/var/tmp/storage[0-9]*", "/var/tmp/container_images_*",
