@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import Any
 
 from toolkit.tree import ROOT, commit
 
-from . import overlay
+from . import native, overlay
 from .catalogue import MUTANTS
 from .mutant import Mutant, Stale
 
@@ -53,10 +53,7 @@ def run(mutant: Mutant) -> Outcome:
     begun = time.monotonic()
     outcome, why = FOUND, ""
     try:
-        content = mutant.content()
-        compile(content, mutant.file, "exec")
-        for test in mutant.tests:
-            status, said = pytest_with([test], mutant.file, content)
+        for test, (status, said) in tested(mutant):
             if status == PASSED:
                 outcome, why = SURVIVES, f"{test} passes with it"
             elif status != FAILED:
@@ -67,16 +64,31 @@ def run(mutant: Mutant) -> Outcome:
         outcome, why = STALE, str(error)
     except SyntaxError as error:
         outcome, why = BROKEN, f"with it {mutant.file} is no Python: {error}"
+    except native.NotBuilt as error:
+        outcome, why = BROKEN, f"with it {mutant.file} is not built: {error}"
     return Outcome(mutant.name, mutant.says, outcome, round(time.monotonic() - begun, 1), why)
 
 
-def pytest_with(tests: Sequence[str], file: str = "", content: str = "", *, jobs: int = 1) -> tuple[int, str]:
-    """Exit status and output of the tests, with this file's content another one; -1: they did not end."""
+def tested(mutant: Mutant) -> Iterator[tuple[str, tuple[int, str]]]:
+    """Each test, and how it ended with the defect."""
+    content = mutant.content()
+    with tempfile.TemporaryDirectory(prefix="jitc-native-") as folder:
+        changed: Mapping[str, str | Path] = {mutant.file: content}
+        if native.is_native(mutant.file):
+            changed = native.changed(mutant.file, content, Path(folder))
+        else:
+            compile(content, mutant.file, "exec")
+        for test in mutant.tests:
+            yield test, pytest_with([test], changed)
+
+
+def pytest_with(tests: Sequence[str], changed: Mapping[str, str | Path], *, jobs: int = 1) -> tuple[int, str]:
+    """Exit status and output of the tests, where these files are others; -1: they did not end."""
     beside = ["-n", str(jobs), "--dist", "loadfile"] if jobs > 1 else []
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *beside, *tests]
     limit = START_SECONDS + TEST_SECONDS * len(tests)
     with tempfile.TemporaryDirectory(prefix="jitc-mutant-") as folder:
-        overlay.make(Path(folder), file, content)
+        overlay.make(Path(folder), changed)
         process = subprocess.Popen(
             command, cwd=ROOT, env=overlay.environment(Path(folder)), start_new_session=True, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -96,7 +108,7 @@ def without_defect(mutants: Sequence[Mutant], jobs: int) -> str:
     """Empty when all tests pass in the same surroundings, with nothing changed."""
     tests = sorted({test for one in mutants for test in one.tests})
     print(f"without a defect: {len(tests)} tests ... ", end="", flush=True)
-    status, said = pytest_with(tests, jobs=jobs)
+    status, said = pytest_with(tests, {}, jobs=jobs)
     print("pass" if status == PASSED else "FAIL", flush=True)
     return "" if status == PASSED else said[-6000:]
 

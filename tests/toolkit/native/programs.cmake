@@ -18,8 +18,8 @@ add_library(jitc_test_toolkit STATIC EXCLUDE_FROM_ALL ${toolkit_sources})
 target_include_directories(jitc_test_toolkit PRIVATE ${jitc_test_folders})
 target_link_libraries(jitc_test_toolkit PUBLIC jitc_options jitc_executor_archive Threads::Threads ${CMAKE_DL_LIBS})
 
-# What is tested is optimized; tests themselves run once, so that optimizing them takes longer than it saves.
-target_compile_options(jitc_test_toolkit PRIVATE -O0)
+# What is tested is optimized; tests themselves run once, so that optimizing them much takes longer than it saves.
+target_compile_options(jitc_test_toolkit PRIVATE -O1)
 jitc_common_headers(jitc_test_toolkit)
 
 # jitc_test_program(NAME SOURCE...): all sources of the folder, and these.
@@ -28,7 +28,7 @@ function(jitc_test_program name)
   add_executable(${name} ${sources} ${ARGN})
   target_include_directories(${name} PRIVATE ${jitc_test_folders})
   target_link_libraries(${name} PRIVATE jitc_test_toolkit)
-  target_compile_options(${name} PRIVATE -O0 -fPIC)  # as the toolkit, whose headers it takes
+  target_compile_options(${name} PRIVATE -O1 -fPIC)  # as the toolkit, whose headers it takes
   jitc_common_headers(${name} FROM jitc_test_toolkit)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endfunction()
