@@ -109,6 +109,7 @@ def test_nobody_begins_a_step_before_all_have_reached_it(expected: list[list[str
         one.forward()
     ranks[0].step()
     ranks[0].finish()
+    wait_for(lambda: ranks[0].reached() == 4)
     begun_by_other = ranks[1].command("Fence", epoch=1)
     position = ranks[0].command("Fence", epoch=1)
     assert (position["prepared"], position["begun"], begun_by_other["begun"]) == (3, 3, 3)
