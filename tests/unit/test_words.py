@@ -11,7 +11,7 @@ from toolkit.tree import ROOT, tracked
 
 #: Files of other projects, and of users.
 FOREIGN = {
-    "cuda.h", "nccl.h", "cudnn.h", "cublasLt.h", "cuda_runtime.h", "xxhash.h", "train.py",
+    "cuda.h", "nccl.h", "cudnn.h", "cublasLt.h", "cuda_runtime.h", "xxhash.h", "train.py", "ddp.py",
     "torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py",
     "torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py",
 }  # fmt: skip
