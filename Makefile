@@ -31,7 +31,7 @@ help: ## this list
 demo: build ## trains a small GPT, kills a GPU's proxy server twice, shows that nothing changed
 	@$(VENV)/bin/jitc demo $(DEMO)
 
-COUNT := $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
+COUNT = $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 SAMPLE ?= $(COUNT)/4
 test: build $(STAMPS)/test-packages ## the quick tests; of those that have many alike a quarter, which one by the commit's number (SAMPLE=0/1: all)
 	@echo "== tests (evidence of failures: tests/evidence)"

@@ -53,6 +53,9 @@ def main() -> int:
     arguments.add_argument("--only", action="append", help="the cases whose name has this; then nothing is entered")
     arguments.add_argument("--print", action="store_true", help="only print the rows, enter nothing")
     args = arguments.parse_args()
+    from toolkit.tree import commit
+
+    of = commit()  # what is measured: later there may be another one
     chosen = [one for one in CASES if not args.only or any(part in one.name for part in args.only)]
     begun = time.monotonic()
     with workplace("peers") as place:
@@ -63,7 +66,7 @@ def main() -> int:
     print("\n".join(lines), f"{time.monotonic() - begun:.0f} s in all", sep="\n")
     if not args.only and not args.print:
         date = time.strftime("%Y-%m-%d", time.gmtime())
-        PAGE.write_text(entered(PAGE.read_text(), lines, commit(), date, args.runs))
+        PAGE.write_text(entered(PAGE.read_text(), lines, of, date, args.runs))
     figures: dict[str, Any] = {one.name: {**asdict(one), "fails": one.fails()} for one in rows}
     figures |= {name: {"does_not_run": why} for name, why in failed.items()}
     figures |= {f"plain program, {name}": {"step_s": steps} for name, steps in plain.items()}
@@ -147,11 +150,6 @@ def changed_lines(program: str) -> int:
         return [one for one in lines if one.strip() and not one.strip().startswith("#")]
 
     return sum(one[0] in "+-" for one in difflib.ndiff(code("plain"), code(program)))
-
-
-def commit() -> str:
-    described = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    return subprocess.run(described, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -97,8 +96,9 @@ def surroundings(case: Case, python: Path, env: dict[str, str], out: Path, besid
     """What each launcher finds in its environment; what they need besides is started."""
     if case.each == "job":
         return [{}]
-    with socket.create_server(("localhost", 0)) as free:
-        port = str(free.getsockname()[1])
+    from toolkit.ranks import free_port
+
+    port = str(free_port())
     if case.each == "rank":
         processes = RANKS + case.reserve
         job = {"MASTER_ADDR": "localhost", "MASTER_PORT": port, "WORLD_SIZE": str(processes)}

@@ -5,17 +5,14 @@ socket and the user, and no processes. Workers and services are killed; the job 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from toolkit.containers import OUT, Container, Podman, children, namespace, steps, why_not
+from toolkit.containers import OUT, Container, Podman, children, namespace, private_podman, steps, why_not
 from toolkit.job import ROOT, Script
 from toolkit.jobs import JOBS
-from toolkit.leaks import MARK, marked_processes, new_mark
 from toolkit.pace import PACE, PACED, Pace
 from toolkit.record import Record, assert_identical, read_records
 from toolkit.waiting import until
@@ -33,20 +30,11 @@ OPTIONS = ["--device", "software", "--gpus", "2"]
 
 
 @pytest.fixture
-def podman(request: pytest.FixtureRequest) -> Iterator[Podman]:
-    mark, folder = new_mark(), Path(tempfile.mkdtemp(prefix="jitc-pods-"))
-    before = request.session.testsfailed
-    one = Podman(folder, {MARK: mark})
-    try:
+def podman() -> Iterator[Podman]:
+    with private_podman("jitc-pods-") as one:
         if reason := one.make_images():
             pytest.skip(f"podman cannot run a container here: {reason}")
         yield one
-    finally:
-        said = one.close()
-        if request.session.testsfailed > before:
-            print(said)
-        shutil.rmtree(folder)
-    until(lambda: not marked_processes(mark), 20, "all processes have ended")
 
 
 @pytest.fixture

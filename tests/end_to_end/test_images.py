@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from toolkit.containers import SOCKET, Podman, why_not
+from toolkit.containers import SOCKET, Podman, private_podman, why_not
 from toolkit.job import ROOT
-from toolkit.leaks import MARK, marked_processes, new_mark
-from toolkit.waiting import patient, until
+from toolkit.waiting import patient
 
 BUILD_SECONDS, BASE_SECONDS = 3000.0, 900.0
 ROOM = 30 << 30
@@ -38,16 +37,10 @@ pytestmark = [
 
 @pytest.fixture
 def podman() -> Iterator[Podman]:
-    mark, folder = new_mark(), Path(tempfile.mkdtemp(prefix="jitc-images-"))
-    one = Podman(folder, {MARK: mark})
-    try:
-        if shutil.disk_usage(folder).free < ROOM:
-            pytest.skip(f"images need {ROOM >> 30} GB of room in {folder.parent}")
+    if shutil.disk_usage(tempfile.gettempdir()).free < ROOM:
+        pytest.skip(f"images need {ROOM >> 30} GB of room in {tempfile.gettempdir()}")
+    with private_podman("jitc-images-") as one:
         yield one
-    finally:
-        print(one.close())
-        shutil.rmtree(folder)
-    until(lambda: not marked_processes(mark), 20, "all processes have ended")
 
 
 def mirror() -> str:
@@ -74,9 +67,11 @@ def make_base(podman: Podman, folder: Path) -> None:
 
 
 def folders_of_pip() -> set[str]:
-    """Packages that lie on this machine's disk, which its settings name."""
+    """Packages that lie on this machine's disk, which its settings name; of an index its top folder, which has its
+    files beside its pages."""
     said = subprocess.run(["pip", "config", "list"], capture_output=True, text=True, check=False).stdout
-    return {one for one in re.findall(r"(?:file://|')(/[^' ]+)", said) if os.path.isdir(one)}
+    found = [Path(one) for one in re.findall(r"(?:file://|')(/[^' ]+)", said) if os.path.isdir(one)]
+    return {str(one.parent if one.name == "simple" else one) for one in found}
 
 
 def build(podman: Podman, target: str, sources: Path) -> None:

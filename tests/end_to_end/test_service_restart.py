@@ -143,7 +143,8 @@ for time in 1 2; do
   [ $time = 1 ] || kill -9 $worker
   until jitc status > /dev/null 2>&1; do kill -0 $program || exit 9; done
 done
-echo 1000 > $PACE/granted
+echo 1000 > $PACE/granted.part
+mv $PACE/granted.part $PACE/granted
 wait $program
 """
 

@@ -7,6 +7,7 @@ the other tests test.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -16,11 +17,15 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from .job import PRELOAD, ROOT
+from .leaks import MARK, marked_processes, new_mark
 from .service import BIN
+from .waiting import until
 
 USER = 1000
 SOCKET = "/run/jitc/proxyd.sock"
@@ -42,6 +47,19 @@ IMAGES = {
     "jitc-train": [f"ENV LD_PRELOAD={PRELOAD}", "ENV OMP_NUM_THREADS=1", f"WORKDIR {ROOT}"],
 }
 _COMMON = [f"ENV PATH={BIN}:/usr/bin", f"ENV JITC_SOCKET={SOCKET}", "ENV PYTHONDONTWRITEBYTECODE=1", f"USER {USER}"]
+
+
+@contextlib.contextmanager
+def private_podman(prefix: str) -> Iterator[Podman]:
+    """In a folder of its own, whose name begins so. In the end all of it is gone; what containers said is printed."""
+    mark, folder = new_mark(), Path(tempfile.mkdtemp(prefix=prefix))
+    one = Podman(folder, {MARK: mark})
+    try:
+        yield one
+    finally:
+        print(one.close())
+        shutil.rmtree(folder)
+    until(lambda: not marked_processes(mark), 20, "all processes have ended")
 
 
 class Podman:
