@@ -26,28 +26,33 @@ bool owes(const Tally& done, const Exchange& awaited, int32_t whom) {
   return done.exchanged(awaited.communicator, whom, !awaited.received) < awaited.count;
 }
 
-/// Whether the other one has given its part, and that is not done.
-bool has_open(const Tally& open, const Membership& awaited) { return open.find(awaited.communicator); }
+/// Whether the other one has given its part, and that is not done: what is done there needs nobody there any
+/// more.
+bool has_open(const Standing& there, const Membership& awaited) {
+  if (!there.waits.find(awaited.communicator)) return false;
+  const Membership* const finished = there.finished.find(awaited.communicator);
+  return !finished || finished->collectives < awaited.collectives;
+}
 
-bool has_open(const Tally& open, const Exchange& awaited, int32_t whom) {
-  return open.exchanged(awaited.communicator, whom, !awaited.received) != 0;
+bool has_open(const Standing& there, const Exchange& awaited, int32_t whom) {
+  if (!there.waits.exchanged(awaited.communicator, whom, !awaited.received)) return false;
+  return there.finished.exchanged(awaited.communicator, whom, !awaited.received) < awaited.count;
 }
 
 enum class Waits { no, perhaps, surely };
 
 Waits waits_for(const Stander& rank, const Stander& other) {
   if (rank.at_step && other.reached < rank.reached) return Waits::surely;
-  const auto& [done, waits] = rank.standing;
-  const auto& [there, open] = other.standing;
+  const Standing &here = rank.standing, &there = other.standing;
   Waits found = Waits::no;
-  for (const Membership& one : waits.memberships) {
-    if (is_behind(there, one)) return Waits::surely;
-    if (has_open(open, one)) found = Waits::perhaps;
+  for (const Membership& one : here.waits.memberships) {
+    if (is_behind(there.done, one)) return Waits::surely;
+    if (has_open(there, one)) found = Waits::perhaps;
   }
-  for (const Exchange& one : waits.exchanges) {
-    const int32_t mine = rank_in(done, one.communicator);
-    if (owes(there, one, mine)) return Waits::surely;
-    if (has_open(open, one, mine)) found = Waits::perhaps;
+  for (const Exchange& one : here.waits.exchanges) {
+    const int32_t mine = rank_in(here.done, one.communicator);
+    if (owes(there.done, one, mine)) return Waits::surely;
+    if (has_open(there, one, mine)) found = Waits::perhaps;
   }
   return found;
 }

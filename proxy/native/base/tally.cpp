@@ -280,6 +280,7 @@ std::vector<uint64_t> RankHistory::pack() const {
   put(words, now);
   put(words, standing.done);
   put(words, standing.waits);
+  put(words, standing.finished);
   return words;
 }
 
@@ -297,6 +298,7 @@ std::optional<RankHistory> RankHistory::unpack(std::span<const uint64_t> words) 
   history.now = reader.tally();
   history.standing.done = reader.tally();
   history.standing.waits = reader.tally();
+  history.standing.finished = reader.tally();
   return reader.whole() ? std::optional(std::move(history)) : std::nullopt;
 }
 

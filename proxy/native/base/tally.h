@@ -55,9 +55,10 @@ struct KeptTally {
 
 /// A rank that stands until what it waits for is done: other ranks have to give their part.
 struct Standing {
-  Tally done;   // all that it has given
-  Tally waits;  // the same of what is not done; a communicator with the join alone is being joined. Empty: it
-                // goes on
+  Tally done;      // all that it has given
+  Tally waits;     // the same of what is not done; a communicator with the join alone is being joined. Empty:
+                   // it goes on
+  Tally finished;  // how much of that is done at least
   bool operator==(const Standing&) const = default;
 };
 

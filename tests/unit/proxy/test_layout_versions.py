@@ -17,7 +17,13 @@ from jitc.proxy import service
 from jitc.proxy.common.paths import BOARD_VERSION, JOURNAL_VERSION
 
 #: SHA-256, the first 16 digits, of each layout that there has been (of journals since 13).
-BOARDS = {2: "b827d787e1118371", 3: "404b2e87529ca122", 4: "31113ca4d23c308b", 5: "db58c5904ddda34c"}
+BOARDS = {
+    2: "b827d787e1118371",
+    3: "404b2e87529ca122",
+    4: "31113ca4d23c308b",
+    5: "db58c5904ddda34c",
+    6: "4af33878a23279ed",
+}
 JOURNALS = {13: "8f81857faa196fcd"}
 FLAGS = re.DOTALL | re.MULTILINE
 FORMATS = {1: "a7a19b7405f8bb7e"}

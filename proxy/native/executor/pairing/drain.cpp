@@ -42,23 +42,23 @@ Drained Drain::await_before(uint64_t more) {
   return circle ? Drained::circle : Drained::done;
 }
 
-bool Drain::may_be_awaited() const { return unfinished() != Tally{}; }
+bool Drain::may_be_awaited() const { return standing() != Standing{}; }
 
 void Drain::rest() {
   if (program_waits()) stand();
 }
 
-void Drain::stand() { checkpoints_.pairing.stand(unfinished(), checkpoints_.boundaries()); }
+void Drain::stand() { checkpoints_.pairing.stand(standing(), checkpoints_.boundaries()); }
 
 void Drain::go_on() {
   if (checkpoints_.pairing.stands()) checkpoints_.pairing.stand({}, checkpoints_.boundaries());
 }
 
 /// What has a result is done when that is there; of what a replay comes to again, when it has come again.
-Tally Drain::unfinished() const {
+Standing Drain::standing() const {
   auto& communications = shared_.issued.table.communications();
   communications.learn_ranks(*shared_.backend);
-  return communications.unfinished([this](const Communications::Mark& mark) {
+  return communications.standing([this](const Given::Mark& mark) {
     if (!mark.result) {
       const StreamProgress wanted{mark.stream, mark.sequence};
       return shared_.progress.reached({&wanted, 1});

@@ -54,7 +54,7 @@ class Drain {
 
  private:
   Drained await_before(uint64_t more);
-  Tally unfinished() const;
+  Standing standing() const;
   bool program_waits() const;
 
   Shared& shared_;

@@ -50,8 +50,10 @@ Encounter Meeting::await(const ops::Collective& op) {
 void Meeting::stand_before(const ops::Collective& op) {
   waits_ = true;
   const auto& communications = shared_.issued.table.communications();
-  checkpoints_.pairing.stand(awaited_before(communications.tally(), communications.counts_of(op)),
-                             checkpoints_.boundaries());
+  Standing standing{communications.tally(), {}, {}};
+  standing.waits = awaited_before(standing.done, communications.counts_of(op));
+  if (standing.waits == Tally{}) standing = {};  // messages to ranks that it has nothing else with
+  checkpoints_.pairing.stand(std::move(standing), checkpoints_.boundaries());
 }
 
 /// By any rank of the node: which of them are of this job is looked up then.

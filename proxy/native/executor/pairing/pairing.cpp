@@ -71,11 +71,9 @@ void Pairing::say_alone(const Boundaries& boundaries) const {
 
 void Pairing::step_ends() { end_of_step_ = shared_.issued.table.communications().tally(); }
 
-void Pairing::stand(Tally waits, const Boundaries& boundaries) {
-  if (waits == standing_.waits) return;
-  const bool goes_on = waits == Tally{};
-  standing_ =
-      goes_on ? Standing{} : Standing{shared_.issued.table.communications().tally(), std::move(waits)};
+void Pairing::stand(Standing standing, const Boundaries& boundaries) {
+  if (standing == standing_) return;
+  standing_ = std::move(standing);
   show(boundaries);
 }
 

@@ -42,8 +42,8 @@ class Pairing {
   /// Nothing: there is none, or it cannot be seen now.
   std::optional<uint64_t> newest_common(const std::vector<uint32_t>& group, const Boundaries& boundaries);
 
-  /// The rank stands until this is done, or goes on (nothing).
-  void stand(Tally waits, const Boundaries& boundaries);
+  /// The rank stands until what this one waits for is done, or goes on (nothing).
+  void stand(Standing standing, const Boundaries& boundaries);
   const Standing& standing() const { return standing_; }
   bool stands() const { return standing_ != Standing{}; }
 

@@ -35,10 +35,10 @@ void Communications::on(const ops::CommunicatorCreate& op) {
 void Communications::on(const ops::CommunicatorSplit& op) {
   uint64_t name = 0;
   if (Part* const parent = part(op.parent)) {
-    const uint64_t identity[] = {parent->membership.communicator, ++parent->membership.collectives,
+    parent->collectives.add({true, 0, op.header.sequence});
+    const uint64_t identity[] = {communicators_[op.parent].name, parent->collectives.count(),
                                  static_cast<uint64_t>(op.color)};
     name = name_from(std::as_bytes(std::span(identity)));
-    parent->last = {true, 0, op.header.sequence};
   }
   if (op.color >= 0) add({op.handle, 0, Membership::kUnknown, {}, name}, {});
 }
@@ -52,13 +52,15 @@ void Communications::launch(const ops::OpHeader& op, std::span<const ops::Collec
   count(items, {false, stream, op.sequence});
 }
 
-void Communications::add(const Resources::Communicator& one, const Mark& joined) {
+void Communications::add(const Resources::Communicator& one, const Given::Mark& joined) {
   communicators_[one.handle] = one;
-  if (one.name) parts_[one.name] = {{one.name, one.rank, 0, 1}, {}, joined};
+  if (!one.name) return;
+  parts_[one.name] = {one.rank, false, {}, {}};
+  parts_[one.name].collectives.add(joined);
 }
 
 void Communications::leave(uint64_t handle) {
-  if (Part* const one = part(handle)) one->membership.left = 1;
+  if (Part* const one = part(handle)) one->left = true;
   communicators_.erase(handle);
 }
 
@@ -73,26 +75,20 @@ Tally Communications::counts_of(const ops::Collective& op) const {
     const auto known = found == communicators_.end() ? parts_.end() : parts_.find(found->second.name);
     if (known == parts_.end()) continue;
     const auto& [name, one] = *known;
-    alone.parts_.try_emplace(name, Part{{name, one.membership.rank, one.membership.left, 0}, {}, {}});
+    alone.parts_.try_emplace(name, Part{one.rank, one.left, {}, {}});
   }
   alone.count(items_of(op), {});
   return alone.tally();
 }
 
-void Communications::count(std::span<const ops::CollectiveItem> items, const Mark& mark) {
+void Communications::count(std::span<const ops::CollectiveItem> items, const Given::Mark& mark) {
   for (const ops::CollectiveItem& item : items) {
     Part* const one = part(item.comm);
     if (!one) continue;
     const auto kind = static_cast<ops::CollectiveKind>(item.kind);
     const bool received = kind == ops::CollectiveKind::receive;
-    if (received || kind == ops::CollectiveKind::send) {
-      Transfers& transfers = one->exchanges[{item.peer, received}];
-      ++transfers.count;
-      transfers.last = mark;
-    } else {
-      ++one->membership.collectives;
-      one->last = mark;
-    }
+    const bool transferred = received || kind == ops::CollectiveKind::send;
+    (transferred ? one->exchanges[{item.peer, received}] : one->collectives).add(mark);
   }
 }
 
@@ -144,8 +140,7 @@ void Communications::learn_ranks(const Backend& backend) {
   for (const auto& [handle, known] : communicators_) {
     Part* const one = part(handle);
     Resources::Communicator made{};
-    if (one && one->membership.rank == Membership::kUnknown && backend.communicator(handle, made))
-      one->membership.rank = made.rank;
+    if (one && one->rank == Membership::kUnknown && backend.communicator(handle, made)) one->rank = made.rank;
   }
 }
 
@@ -154,7 +149,7 @@ void Communications::learn_rank(uint64_t handle, std::span<const std::byte> resu
   Part* const one = part(handle);
   if (!one || result.size() < sizeof(told)) return;
   std::memcpy(told, result.data(), sizeof(told));
-  one->membership.rank = told[1];
+  one->rank = told[1];
 }
 
 void Communications::forget(const std::vector<uint64_t>& names) {
@@ -165,24 +160,29 @@ Tally Communications::tally() const {
   Tally tally;
   tally.memberships.reserve(parts_.size());
   for (const auto& [name, part] : parts_) {
-    tally.memberships.push_back(part.membership);
-    for (const auto& [whom, transfers] : part.exchanges)
-      tally.exchanges.push_back({name, whom.first, whom.second, transfers.count});
+    tally.memberships.push_back({name, part.rank, part.left, part.collectives.count()});
+    for (const auto& [whom, given] : part.exchanges)
+      tally.exchanges.push_back({name, whom.first, whom.second, given.count()});
   }
   return tally;
 }
 
-Tally Communications::unfinished(const std::function<bool(const Mark&)>& is_done) const {
-  const auto is_open = [&](const Mark& mark) { return mark.sequence && !is_done(mark); };
-  Tally tally;
+Standing Communications::standing(const Given::IsDone& is_done) const {
+  Standing found;
   for (const auto& [name, part] : parts_) {
-    if (part.membership.left) continue;
-    if (is_open(part.last)) tally.memberships.push_back(part.membership);
-    for (const auto& [whom, transfers] : part.exchanges)
-      if (is_open(transfers.last))
-        tally.exchanges.push_back({name, whom.first, whom.second, transfers.count});
+    if (part.left) continue;
+    if (const uint64_t done = part.collectives.done(is_done); done < part.collectives.count()) {
+      found.waits.memberships.push_back({name, part.rank, 0, part.collectives.count()});
+      found.finished.memberships.push_back({name, part.rank, 0, done});
+    }
+    for (const auto& [whom, given] : part.exchanges)
+      if (const uint64_t done = given.done(is_done); done < given.count()) {
+        found.waits.exchanges.push_back({name, whom.first, whom.second, given.count()});
+        found.finished.exchanges.push_back({name, whom.first, whom.second, done});
+      }
   }
-  return tally;
+  if (found.waits != Tally{}) found.done = tally();
+  return found;
 }
 
 std::vector<Resources::Communicator> Communications::list(const Backend& backend) const {
@@ -199,9 +199,10 @@ std::vector<Resources::Communicator> Communications::list(const Backend& backend
 void Communications::reset(const Resources& resources) {
   *this = {};
   for (const auto& one : resources.communicators) communicators_[one.handle] = one;
-  for (const Membership& one : resources.tally.memberships) parts_[one.communicator].membership = one;
+  for (const Membership& one : resources.tally.memberships)
+    parts_[one.communicator] = {one.rank, one.left != 0, Given(one.collectives), {}};
   for (const Exchange& one : resources.tally.exchanges)
-    parts_[one.communicator].exchanges[{one.peer, one.received != 0}] = {one.count, {}};
+    parts_[one.communicator].exchanges[{one.peer, one.received != 0}] = Given(one.count);
 }
 
 }  // namespace jitc

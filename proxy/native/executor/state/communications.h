@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "given.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc {
@@ -48,13 +49,8 @@ class Communications {
   void forget(const std::vector<uint64_t>& names);
 
   Tally tally() const;
-  /// Where it can be seen that something is done: by its result, else by its stream's progress.
-  struct Mark {
-    bool result = false;
-    uint64_t stream = 0, sequence = 0;  // 0: it was done long ago
-  };
-  /// Of all that was done, what is not done by its mark.
-  Tally unfinished(const std::function<bool(const Mark&)>& is_done) const;
+  /// All that was given, what of that is not done by its mark, and how far that is; nothing if all is done.
+  Standing standing(const Given::IsDone& is_done) const;
   size_t size() const { return communicators_.size(); }
   /// Those that are alive. backend: asked for the unique ids of split ones; those it does not know are left
   /// out.
@@ -62,14 +58,11 @@ class Communications {
   void reset(const Resources& resources);
 
  private:
-  struct Transfers {
-    uint64_t count = 0;
-    Mark last;
-  };
   struct Part {
-    Membership membership;
-    std::map<std::pair<int32_t, bool>, Transfers> exchanges;  // by peer, and whether it was received
-    Mark last;                                                // of its collectives
+    int32_t rank = Membership::kUnknown;
+    bool left = false;
+    Given collectives;
+    std::map<std::pair<int32_t, bool>, Given> exchanges;  // by peer, and whether it was received
   };
   /// A stream is captured when the capture began on it, or when it waits for an event that was recorded in
   /// the capture.
@@ -82,9 +75,9 @@ class Communications {
     }
   };
   Part* part(uint64_t handle);
-  void add(const Resources::Communicator& one, const Mark& joined);
+  void add(const Resources::Communicator& one, const Given::Mark& joined);
   void leave(uint64_t handle);
-  void count(std::span<const ops::CollectiveItem> items, const Mark& mark);
+  void count(std::span<const ops::CollectiveItem> items, const Given::Mark& mark);
 
   std::map<uint64_t, Part> parts_;                             // by name
   std::map<uint64_t, Resources::Communicator> communicators_;  // ranks == 0: split, not asked for yet

@@ -120,7 +120,8 @@ def words(history: RankHistory) -> list[int]:
         return list_
 
     kept = [word for number, tally in history.kept for word in (number, *packed(tally))]
-    return [0, 0, len(history.kept), *kept, *packed(Tally()), *packed(history.now), *packed(Tally()), *packed(Tally())]
+    standing = 3 * packed(Tally())
+    return [0, 0, len(history.kept), *kept, *packed(Tally()), *packed(history.now), *standing]
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "executor/pairing/drain_limit.h"
+#include "executor/state/given.h"
 
 namespace {
 using namespace jitc;
@@ -101,6 +102,51 @@ int streams() {
   return 0;
 }
 
+/// Of what the other one has not done yet, only what this one waits for itself may be what it waits for.
+int finished() {
+  const auto has_done = [](Stander rank, uint64_t name, uint64_t count) {
+    rank.standing.finished.memberships = {*rank.standing.waits.find(name)};
+    rank.standing.finished.memberships[0].collectives = count;
+    return rank;
+  };
+  const Stander mine = rank(0, 3, 2, {kSide}), other = rank(1, 4, 5, {kWorld, kSide});
+  CHECK(perhaps(mine, {other}) && perhaps(mine, {has_done(other, kSide, 1)}));
+  CHECK(!perhaps(mine, {has_done(other, kSide, 2)}) && !perhaps(has_done(other, kSide, 2), {mine}));
+  Stander receives = rank(0, 3, 1, {}), sends = rank(1, 4, 1, {kWorld});
+  receives.standing.done.exchanges = receives.standing.waits.exchanges = {{kSide, 1, 1, 2}};
+  sends.standing.done.exchanges = sends.standing.waits.exchanges = {{kSide, 0, 0, 4}};
+  sends.standing.finished.exchanges = {{kSide, 0, 0, 1}};
+  CHECK(perhaps(receives, {sends}));
+  sends.standing.finished.exchanges[0].count = 2;
+  CHECK(!perhaps(receives, {sends}));
+  return 0;
+}
+
+/// Each by its mark; when they were many, of the older ones some are known only with the next.
+int given() {
+  Given given(3);
+  const auto done = [&](uint64_t reached) {
+    return given.done([&](const Given::Mark& mark) { return mark.sequence <= reached; });
+  };
+  CHECK(given.count() == 3 && done(0) == 3);
+  given.add({false, 1, 10});
+  given.add({false, 1, 20}), given.add({false, 1, 20});  // two of one op
+  CHECK(given.count() == 6 && done(9) == 3 && done(10) == 4 && done(19) == 4 && done(20) == 6);
+  for (uint64_t i = 3; i <= 1000; ++i) given.add({false, 1, 10 * i});
+  const uint64_t all = 6 + 998;
+  CHECK(given.count() == all && done(10'000) == all && done(9'990) == all - 1 && done(9'900) == all - 10);
+  uint64_t last = 3;
+  for (uint64_t i = 1; i <= 1000; ++i) {
+    const uint64_t known = done(10 * i);
+    CHECK(last <= known && known <= 4 + i);
+    last = known;
+  }
+  given.add({});  // done already; what is not known of one is known when the next one is done
+  CHECK(done(9'990) == all - 1 && done(10'000) == all + 1);
+  CHECK(done(0) == 3);
+  return 0;
+}
+
 int joins() {
   Stander joins = rank(0, 1, 1, {}), other = rank(1, 2, 1, {kWorld});
   joins.standing.waits.memberships = {{9, 0, 0, 1}};
@@ -190,6 +236,6 @@ int doubts() {
 }  // namespace
 
 int main() {
-  return collectives() || through_others() || transfers() || steps() || streams() || joins() || meetings() ||
-         limits() || limits_of_the_same() || doubts();
+  return collectives() || through_others() || transfers() || steps() || streams() || finished() || given() ||
+         joins() || meetings() || limits() || limits_of_the_same() || doubts();
 }
