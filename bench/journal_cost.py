@@ -17,7 +17,7 @@ from common import finish, parser, summary
 
 from jitc.proxy.common.executor import Executor
 from jitc.proxy.common.paths import executor_library
-from jitc.proxy.node.shared_memory import shared
+from jitc.proxy.common.shared_memory import shared
 from jitc.v1 import session_pb2
 
 BASE, RANGE = 0x2000_0000_0000, 1 << 38

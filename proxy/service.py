@@ -21,6 +21,10 @@ from .backends.base import HealthWatch, NoDevice
 from .common import rpc
 from .common.config import Config
 from .common.paths import BOARD_VERSION, JOURNAL_VERSION, PROTOCOL_VERSION
+from .health.gpus import GpuHealth
+from .health.hang_watch import HangWatch
+from .health.heartbeat import Heartbeat
+from .health.races import Races
 from .keeper import protocol
 from .keeper.client import open_keeper
 from .keeper.log import Log
@@ -31,17 +35,15 @@ from .node.api.node import NodeService
 from .node.fault_injector import FaultInjector
 from .node.joins.join_watch import JoinWatch
 from .node.joins.partings import Partings
-from .node.races import Races
 from .node.registry import Registry
 from .node.session import Session
 from .node.take_over import TakeOver, has_sessions, note_options, open_log
-from .node.workers.heartbeat import Heartbeat
+from .node.workers.assign import Replacements
 from .node.workers.idle import IdleWorkers
 from .node.workers.supervisor import Supervisor
 from .node.workers.watch import Watch
+from .ranks.events import PendingValidation
 from .recovery.coordinator import Coordinator
-from .recovery.events import PendingValidation
-from .recovery.hangs.watch import HangWatch
 
 #: What a service and the one that takes over from it must agree on: its workers go on with memory of the other one's.
 VERSIONS = {
@@ -89,7 +91,8 @@ class Service:
         self._faults = FaultInjector(self.registry)
         self._races = Races(self.registry)
         self._coordinator = Coordinator(self.registry, self._faults)
-        self._faults.report_unhealthy = self._coordinator.gpu_unhealthy
+        self._gpus = GpuHealth(self.registry, self._coordinator.post, self._faults.move_at_boundary)
+        self._faults.report_unhealthy = self._gpus.unhealthy
         self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died, self.keeper, log)
         self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
         self._hangs = HangWatch(self.registry, config.hang_seconds, self._coordinator.hang_found)
@@ -115,7 +118,7 @@ class Service:
         self._watch.start()
         sessions = self._take_over() if self.takes_over else []
         self._supervisor.start()
-        self._coordinator.start(self._supervisor)
+        self._coordinator.start(Replacements(self.registry, self._supervisor))
         if sessions:
             self._listen()  # programs may be waiting
             self._coordinator.resume(sessions)
@@ -124,7 +127,7 @@ class Service:
         self._hangs.start()
         self._joins.start()
         self._partings.start()
-        self._health = self.backend.watch(self._coordinator.gpu_unhealthy)
+        self._health = self.backend.watch(self._gpus.unhealthy)
         if not sessions:
             self._listen()
 
@@ -169,7 +172,7 @@ class Service:
 
     def return_gpu(self, gpu: int) -> str:
         """A GPU that was lost can be used again. Returns what comes of it, as a text."""
-        return self._coordinator.gpu_returned(gpu)
+        return self._gpus.returned(gpu)
 
     def drain(self) -> int:
         """Takes no new sessions from now on. Returns how many are left."""
@@ -221,9 +224,10 @@ class Service:
         def add(server: grpc.Server) -> None:
             rpc.add_node(self._node, server)
             rpc.add_admin(AdminService(self.registry, self._faults, self._races, self, self._commands), server)
-            rpc.add_coordinator(
-                CoordinatorService(self.registry, self._faults, self._races, self._coordinator.fault_reported), server
-            )  # fmt: skip
+            coordinator = CoordinatorService(
+                self.registry, self._faults, fault=self._coordinator.fault_reported, race=self._races.add
+            )
+            rpc.add_coordinator(coordinator, server)
 
         before = os.umask(0o177)  # the socket is this user's from the moment it exists
         try:

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Beside the folder under tests/unit that has a room's name.
 MORE = {
     "proxy/recovery": ("tests/model",),
+    "proxy/ranks": ("tests/unit/proxy/test_states.py",),
     "proxy/native/operators": ("tests/operators", "tests/unit/operators"),
     "proxy/native": ("tests/unit/device", "tests/unit/executor"),  # it puts them together
     "proxy/worker": (

@@ -156,7 +156,7 @@ def chosen_socket(named: str | None) -> str:
 
 def writable_folder(text: str) -> str:
     """A folder in which a file can be made. It is tried: only the kernel knows what may be written where."""
-    from ..node.shared_memory import NoSpace, spill_file
+    from ..common.shared_memory import NoSpace, spill_file
 
     if not os.path.isdir(text):
         raise argparse.ArgumentTypeError(f"{shown(text)} is no folder; name one that exists")

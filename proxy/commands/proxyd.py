@@ -65,9 +65,9 @@ def _serve(config: Config, replace: bool) -> int:
         _fix_layout()
     from ..backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
     from ..common.host_memory import size_text
+    from ..common.shared_memory import NoSpace
     from ..keeper.socket_lock import SocketInUse, WrongSocket
-    from ..node.shared_memory import NoSpace
-    from ..node.workers.supervisor import NoWorker
+    from ..ranks.rank import NoWorker
     from ..service import Service
 
     try:

@@ -7,8 +7,9 @@ from itertools import chain
 from typing import Any
 
 from ..common.printable import LINE, printable
-from ..node import races
-from ..recovery.report import NOTHING_TO_COMPARE, PROVEN, differences_text
+from ..health import races
+from ..protection.determinism.differences import differences_text
+from ..recovery.report import NOTHING_TO_COMPARE, PROVEN
 
 
 def status(document: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..common.shared_memory import ShelfLost
 from . import protocol
 from .guard import complain, guarded, shown
 from .socket_lock import SocketInUse, SocketLock, Taken
@@ -30,7 +31,7 @@ ENDING_SECONDS = 10.0
 WAITING = 64
 
 
-class KeeperLost(Exception):
+class KeeperLost(ShelfLost):
     """The keeper has ended, or does not answer: workers and memory are gone."""
 
 

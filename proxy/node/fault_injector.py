@@ -25,11 +25,12 @@ from jitc.v1.control_pb2 import Fault
 
 from ..backends.base import HealthEvent
 from ..common import rpc
+from ..ranks.causes import MOVED
+from ..ranks.rank import Rank
+from ..ranks.states import SessionState
 from .registry import Registry
-from .session import Session, SessionState
+from .session import Session
 
-#: Cause of a worker's end, in reports.
-MOVED = "gpu-returned"
 #: What needs no session when no trigger is named.
 _SIGNALS = {one.name: signal.Signals[one.signal] for one in FAULTS if one.carrier == "signal"}
 _HARMLESS = [one.name for one in FAULTS if one.harmless]
@@ -103,10 +104,10 @@ class FaultInjector:
         with self._lock:
             return list(self._told)
 
-    def take_fired_at(self, sessions: Iterable[Session]) -> float | None:
+    def take_fired_at(self, ranks: Iterable[Rank]) -> float | None:
         """When the first fault that hit one of them fired (monotonic), each given once: the start of its detection."""
         with self._lock:
-            times = [self._fired_at.pop(one.number) for one in sessions if one.number in self._fired_at]
+            times = [self._fired_at.pop(one.number) for one in ranks if one.number in self._fired_at]
         return min(times, default=None)
 
     def session_opened(self, session: Session) -> None:
@@ -116,14 +117,14 @@ class FaultInjector:
         for armed in waiting:
             self._send(armed, session)
 
-    def session_rebuilt(self, session: Session) -> None:
+    def session_rebuilt(self, session: Rank) -> None:
         """Arms, in the new worker, faults that had not fired in the lost one."""
         with self._lock:
             lost = [armed for armed in self._armed if armed.session == session.number]
         for armed in lost:
             self._send(armed, session)
 
-    def session_closed(self, session: Session) -> None:
+    def session_closed(self, session: Rank) -> None:
         """Faults that had not fired in it wait for the next session of the GPU."""
         with self._lock:
             self._fired_at.pop(session.number, None)
@@ -131,7 +132,7 @@ class FaultInjector:
                 if armed.session == session.number:
                     armed.session = 0
 
-    def move_at_boundary(self, session: Session) -> None:
+    def move_at_boundary(self, session: Rank) -> None:
         """Has its worker end at the next boundary: the one that follows it may be on another GPU."""
         worker = session.worker
         if worker is None:
@@ -143,7 +144,7 @@ class FaultInjector:
         except grpc.RpcError:
             worker.kill()  # it ends now, then
 
-    def _send(self, armed: Armed, session: Session) -> None:
+    def _send(self, armed: Armed, session: Rank) -> None:
         worker = session.worker
         if worker is None:
             return

@@ -31,6 +31,10 @@ class Gpu:
     attaching: int = 0  # programs that are about to have a session here
     recoveries: int = 0
 
+    @property
+    def physical(self) -> int:
+        return self.facts.physical
+
     def take_idle(self) -> Worker | None:
         """The idle worker, if it works; it belongs to the caller from now on."""
         worker, self.idle = self.idle, None

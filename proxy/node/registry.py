@@ -18,14 +18,18 @@ from typing import Any
 from ..backends.base import Backend
 from ..common.config import SLOTS, Config
 from ..common.printable import printable
+from ..common.shared_memory import Memory, shared, taken_over
 from ..keeper.client import Keeper
 from ..keeper.log import Log
+from ..ranks.rank import Rank
+from ..ranks.rank import Worker as AnyWorker
+from ..ranks.states import OUTSIDE, SessionEvent, SessionState
 from . import descriptors
 from .gpus import Gpu, state_of, workers_of
 from .joins.communicators import Communicators
 from .placement import place, shares
-from .session import OUTSIDE, Session, SessionEvent, SessionState
-from .shared_memory import Memory, SessionMemory, shared, taken_over
+from .session import Session
+from .session_memory import SessionMemory
 from .workers.worker import Worker
 
 
@@ -86,19 +90,19 @@ class Registry:
             self._slots.add(session.slot)
             self.sessions[session.number] = session
 
-    def note(self, *sessions: Session) -> None:
+    def note(self, *ranks: Rank) -> None:
         """Writes down what they are now. A session that is still being opened is not: its program asks again."""
         with self.changed:
-            for session in sessions:
-                if session.number in self.sessions and session.state is not SessionState.OPENING:
+            for session in [self.sessions[one.number] for one in ranks if one.number in self.sessions]:
+                if session.state is not SessionState.OPENING:
                     self.log.put(f"session/{session.number}", session.record())
 
-    def stop(self, sessions: Iterable[Session], stopped: bool) -> None:
+    def stop(self, ranks: Iterable[Rank], stopped: bool) -> None:
         """They may wait for a recovery from now on, or do so no longer."""
         with self.changed:
-            for session in sessions:
-                session.stopped = stopped
-                self.note(session)
+            for one in ranks:
+                one.stopped = stopped
+                self.note(one)
 
     def remove(self, session: Session) -> None:
         """Forgets a session and gives its memory back; free_slot is the last step."""
@@ -111,11 +115,11 @@ class Registry:
             session.memory.close()
             self.changed.notify_all()
 
-    def release(self, session: Session) -> None:
+    def release(self, one: Rank) -> None:
         """Frees the session's share of its GPU: its worker is dead, and no other one will come."""
         with self.changed:
-            if session.slot in self._slots and self.board.fd >= 0:
-                self.shared.clear_slot(self.board.path, session.slot)
+            if one.slot in self._slots and self.board.fd >= 0:
+                self.shared.clear_slot(self.board.path, one.slot)
 
     def free_slot(self, session: Session) -> None:
         """No worker touches the session's slot any more: the next session may have it."""
@@ -137,7 +141,7 @@ class Registry:
         with self.changed:
             return next((session for session in self.sessions.values() if session.token == token), None)
 
-    def on_worker(self, worker: Worker) -> Session | None:
+    def on_worker(self, worker: AnyWorker) -> Session | None:
         with self.changed:
             on_it = (one for one in self.sessions.values() if one.worker is worker)
             return next((one for one in on_it if one.state is not SessionState.OPENING), None)
@@ -148,6 +152,10 @@ class Registry:
         """The living workers, those of sessions first."""
         with self.changed:
             return workers_of(gpu, self.sessions.values())
+
+    def workers_on(self, gpu: int) -> list[Worker]:
+        """The same, by its index."""
+        return self.workers_of(self.gpus[gpu])
 
     def place(self, session: Session) -> tuple[Gpu | None, bool]:
         """The GPU that is to serve it, and whether others are served there."""
@@ -168,18 +176,18 @@ class Registry:
 
     # -- jobs ---------------------------------------------------------------------------------------
 
-    def group(self, seeds: list[Session]) -> list[Session]:
+    def group(self, seeds: Iterable[Rank]) -> list[Session]:
         """The sessions of the seeds' jobs that can be recovered."""
         with self.changed:
             able = {number for number, one in self.sessions.items() if one.state not in OUTSIDE}
             found = self._connected({session.number for session in seeds} & able, able)
             return [self.sessions[number] for number in sorted(found)]
 
-    def job_of(self, session: Session) -> str:
+    def job_of(self, one: Rank) -> str:
         """The job's name: the launcher's name for it, else its first process."""
         with self.changed:
-            numbers = self._connected({session.number}, set(self.sessions)) & set(self.sessions)
-            first = self.sessions[min(numbers)] if numbers else session
+            numbers = self._connected({one.number}, set(self.sessions)) & set(self.sessions)
+            first = self.sessions[min(numbers)] if numbers else one
             return first.job or f"pid {first.pid}"
 
     def _connected(self, found: set[int], able: set[int]) -> set[int]:
@@ -200,10 +208,10 @@ class Registry:
             self._count()
             return self.epoch
 
-    def renew_communicators(self, sessions: list[Session]) -> None:
+    def renew_communicators(self, ranks: Iterable[Rank]) -> None:
         """The next join of any of them gets a new segment."""
         with self.changed:
-            self.communicators.renew({session.number for session in sessions})
+            self.communicators.renew({one.number for one in ranks})
 
     def _count(self) -> None:
         self.log.put("counters", [self.epoch, self.last])

@@ -19,9 +19,10 @@ from ..common.printable import printable
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from ..keeper.socket_lock import SocketInUse
+from ..ranks.states import SessionState
 from .registry import Registry
-from .session import Session, SessionState
-from .shared_memory import SessionMemory
+from .session import Session
+from .session_memory import SessionMemory
 from .workers import processes
 from .workers.supervisor import Supervisor
 from .workers.worker import Worker, WorkerState

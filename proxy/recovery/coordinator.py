@@ -8,24 +8,24 @@ other.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..backends.base import HealthEvent
-from ..node.fault_injector import FaultInjector
-from ..node.registry import Registry
-from ..node.session import Session, SessionState
-from ..node.workers.supervisor import Supervisor
-from ..node.workers.worker import WORKER_DEATH, Worker
-from .determinism.tolerance import Tolerances
-from .determinism.validation import Validations
-from .ending import give_up, of_defect
-from .events import (
+from ..health.verdict import Hang, of_hang
+from ..protection.determinism.tolerance import Tolerances
+from ..protection.determinism.validation import Validations
+from ..protection.peer_mode.divergence import Divergences
+from ..protection.peer_mode.healing import Healings
+from ..protection.peer_mode.policy import Policies
+from ..protection.spacing import Spacings
+from ..ranks.causes import DIVERGENCE, HUNG_WORKER, RESTART, VALIDATION, WORKER_DEATH
+from ..ranks.events import (
     Event,
     EventQueue,
     FaultReported,
@@ -37,17 +37,15 @@ from .events import (
     ValidationWanted,
     WorkerDied,
 )
-from .hangs.verdict import HUNG_WORKER, Hang, of_hang
-from .incident import DIVERGENCE, RESTART, VALIDATION, Incident
+from ..ranks.rank import ArmedFaults, Rank, Ranks, Replacements, Worker
+from ..ranks.states import SessionState
+from .ending import give_up, of_defect
+from .incident import Incident
 from .job import Job
 from .limits import Limits
-from .peer_mode.divergence import Divergences
-from .peer_mode.healing import Healings
-from .peer_mode.policy import Policies
 from .proof import Proofs
 from .recovery import Recovery
 from .report import Reports
-from .spacing import Spacings
 
 IDLE_SECONDS = 0.25
 #: Between looks at a group that is being measured: two successive boundaries must be caught.
@@ -57,27 +55,28 @@ MEASURING_SECONDS = 0.02
 class Coordinator:
     """Its own thread never waits for a recovery."""
 
-    def __init__(self, registry: Registry, faults: FaultInjector) -> None:
-        self._registry, self._faults = registry, faults
+    def __init__(self, ranks: Ranks, faults: ArmedFaults) -> None:
+        self._ranks, self._faults = ranks, faults
         self._events = EventQueue()
         self._limits = Limits()
         self.divergences = Divergences()
-        self._healings = Healings(self.divergences, registry.config.heal_replicas)
-        self._spacings = Spacings(registry)
-        self._policies = Policies(registry, self._spacings, self.divergences, self._healings)
+        self._healings = Healings(self.divergences, ranks.config.heal_replicas)
+        self._spacings = Spacings(ranks)
+        self._policies = Policies(ranks, self._spacings, self.divergences, self._healings)
         self._jobs: list[Job] = []
-        self._tolerances = Tolerances(registry.config)
-        self.validations = Validations(registry, self._tolerances)
-        self.reports = Reports(registry.log)
-        for gpu in registry.gpus:  # those of the service before; the machine may have had other GPUs then
+        self._tolerances = Tolerances(ranks.config)
+        self.validations = Validations(ranks, self._tolerances)
+        self.reports = Reports(ranks.log)
+        for gpu in ranks.gpus:  # those of the service before; the machine may have had other GPUs then
             gpu.recoveries = sum(gpu.index in one["gpus"] for one in self.reports.documents())
-        self._proofs = Proofs(registry, self.reports, self._policies)
-        self.late: Callable[[Session], list[str]] = lambda session: []  # set by the service
-        self._supervisor: Supervisor | None = None
+        self._proofs = Proofs(ranks, self.reports, self._policies)
+        self.late: Callable[[Rank], list[str]] = lambda session: []  # set by the service
+        self._replacements: Replacements | None = None
+        self._numbers = itertools.count(1)  # of jobs
         self._thread = threading.Thread(target=self._loop, name="jitc-coordinator", daemon=True)
 
-    def start(self, supervisor: Supervisor) -> None:
-        self._supervisor = supervisor
+    def start(self, replacements: Replacements) -> None:
+        self._replacements = replacements
         self._thread.start()
 
     def stop(self) -> None:
@@ -89,19 +88,22 @@ class Coordinator:
 
     # -- events (any thread) ------------------------------------------------------------------------
 
+    def post(self, event: Event) -> None:
+        self._events.put(event)
+
     def worker_died(self, worker: Worker) -> None:
         self._events.put(WorkerDied(worker, worker.unhealthy_since or worker.noticed_dead))
-        with self._registry.changed:
-            self._registry.changed.notify_all()
+        with self._ranks.changed:
+            self._ranks.changed.notify_all()
 
     def fault_reported(self, request: Any) -> None:
-        with self._registry.changed:
-            session = self._registry.sessions.get(request.session)
+        with self._ranks.changed:
+            session = self._ranks.sessions.get(request.session)
         if session is not None:
             fault = FaultReported(
                 session, request.sequence, request.status, request.cause, request.message, session.epoch
             )
-            self._put(of_hang(fault, self._registry.config.hang_seconds, self.late(session)))
+            self._put(of_hang(fault, self._ranks.config.hang_seconds, self.late(session)))
 
     def hang_found(self, hang: Hang) -> None:
         """A rank makes no progress, and its device has not reported that by itself."""
@@ -112,37 +114,8 @@ class Coordinator:
             worker.kill_with_cause(hang.cause, hang.since, hang.message)
 
     def _put(self, fault: FaultReported) -> None:
-        self._registry.stop([fault.session], True)  # should this service end before it has recovered it
+        self._ranks.stop([fault.session], True)  # should this service end before it has recovered it
         self._events.put(fault)
-
-    def gpu_unhealthy(self, event: HealthEvent) -> None:
-        """Concerns all virtual GPUs of the physical one; a lost GPU cannot be used from now on."""
-        with self._registry.changed:
-            gpus = [gpu for gpu in self._registry.gpus if gpu.facts.physical == event.physical]
-            for gpu in gpus:
-                if event.lost:
-                    gpu.lost = f"{event.message}; reset it, then run `jitc gpu return {gpu.index}`"
-                    self._registry.log.put(f"gpu/{gpu.index}", gpu.lost)
-            unhealthy = [(gpu, worker) for gpu in gpus for worker in self._registry.workers_of(gpu)]
-        print(f"jitc-proxyd: physical GPU {event.physical}: {event.message}", file=sys.stderr, flush=True)
-        for gpu, worker in unhealthy:
-            self._events.put(GpuUnhealthy(gpu, worker, event.cause, event.message))
-
-    def gpu_returned(self, index: int) -> str:
-        """A lost GPU can be used again: sessions whose own it is move home at their next boundary."""
-        registry = self._registry
-        with registry.changed:
-            gpu = registry.gpus[index]
-            if not gpu.lost:
-                return f"GPU {index} was not lost"
-            gpu.lost = gpu.failure = ""
-            registry.log.delete(f"gpu/{index}")
-            away = [one for one in registry.sessions.values() if one.gpu == index != one.host]
-            registry.changed.notify_all()
-        for session in away:
-            self._faults.move_at_boundary(session)
-        print(f"jitc-proxyd: GPU {index} is back", file=sys.stderr, flush=True)
-        return f"GPU {index} is back; {len(away)} sessions move to it at their next boundary"
 
     def validate(self, gpu: int) -> PendingValidation:
         """Has a minibatch of the job on this GPU run twice. What is returned is done when it has."""
@@ -150,19 +123,19 @@ class Coordinator:
         self._events.put(ValidationWanted(pending))
         return pending
 
-    def service_restarted(self, session: Session) -> None:
+    def service_restarted(self, session: Rank) -> None:
         """The service before has left it waiting for a recovery."""
         cause = RESTART if session.worker is not None and session.worker.alive() else WORKER_DEATH
         self._events.put(ServiceRestarted(session, cause))
 
-    def resume(self, sessions: list[Session]) -> None:
+    def resume(self, sessions: Sequence[Rank]) -> None:
         """Goes on with the jobs of the service before."""
         self._policies.resume(sessions)
         stopped = [session for session in sessions if session.stopped]
         for session in sorted(stopped, key=lambda one: one.worker is not None):  # those that are the cause first
             self.service_restarted(session)
 
-    def session_closed(self, session: Session) -> None:
+    def session_closed(self, session: Rank) -> None:
         self._events.put(SessionClosed(session))
 
     # -- the thread -------------------------------------------------------------------------------
@@ -188,9 +161,9 @@ class Coordinator:
         """The event is dropped and nothing will come back to it: fenced sessions must not wait without end."""
         session = getattr(event, "session", None)
         if isinstance(event, WorkerDied):
-            session = self._registry.on_worker(event.worker)
+            session = self._ranks.on_worker(event.worker)
         if session is not None:
-            give_up(self._registry, self._registry.group([session]), of_defect(error))
+            give_up(self._ranks, self._ranks.group([session]), of_defect(error))
 
     def _handle(self, event: Event) -> None:
         if isinstance(event, WorkerDied):
@@ -231,19 +204,19 @@ class Coordinator:
 
     def _worker_died(self, death: WorkerDied) -> None:
         """A worker without a session is replaced by idle.py; there is nothing to recover."""
-        session = self._registry.on_worker(death.worker)
+        session = self._ranks.on_worker(death.worker)
         if session is not None and session.state is not SessionState.FAILED:
             self._recover(replace(death, session=session), session, death.noticed)
             return
         if session is not None:
-            self._registry.release(session)
+            self._ranks.release(session)
         death.worker.close()
 
     def _gpu_unhealthy(self, unhealthy: GpuUnhealthy) -> None:
         worker = unhealthy.worker
         if not worker.alive():
             return  # it has been replaced since, for another event of the same incident
-        session = self._registry.on_worker(worker)
+        session = self._ranks.on_worker(worker)
         if session is not None and session.state is not SessionState.FAILED:
             self._recover(replace(unhealthy, session=session), session, unhealthy.noticed)
         else:
@@ -251,9 +224,9 @@ class Coordinator:
 
     # -- recoveries ---------------------------------------------------------------------------------
 
-    def _recover(self, first: Event, session: Session, noticed: float) -> None:
+    def _recover(self, first: Event, session: Rank, noticed: float) -> None:
         """Hands the event to the recovery of the session's job, or begins one."""
-        group = self._registry.group([session]) or [session]
+        group = self._ranks.group([session]) or [session]
         under_way = [job for job in self._jobs if job.touches(group)]
         for other in under_way[1:]:  # a communicator has made one job of two
             other.stop()
@@ -265,8 +238,8 @@ class Coordinator:
             return under_way[0].put(first)
         self._begin(first, group, session, noticed)
 
-    def _begin(self, first: Event, group: list[Session], session: Session, noticed: float) -> None:
-        assert self._supervisor is not None
+    def _begin(self, first: Event, group: Sequence[Rank], session: Rank, noticed: float) -> None:
+        assert self._replacements is not None
         self._proofs.disturbed(group, first)
         fired = self._faults.take_fired_at(group)
         since = noticed if fired is None else min(noticed, fired)
@@ -275,8 +248,8 @@ class Coordinator:
         incident.involve([session])
         events = EventQueue()
         recovery = Recovery(
-            self._registry,
-            self._supervisor,
+            self._ranks,
+            self._replacements,
             incident,
             faults=self._faults,
             policies=self._policies,
@@ -284,17 +257,18 @@ class Coordinator:
             tolerances=self._tolerances,
             events=events,
         )
-        recovery.group = group
-        job = Job(recovery, events, self._events.put)
+        recovery.group = list(group)
+        job = Job(next(self._numbers), recovery, events, self._events.put)
         self._jobs.append(job)
         job.start()
 
-    def _ended(self, job: Job) -> None:
-        if job not in self._jobs:
+    def _ended(self, number: int) -> None:
+        job = next((one for one in self._jobs if one.number == number), None)
+        if job is None:
             return
         self._jobs.remove(job)
         recovery = job.recovery
-        self._registry.stop(recovery.involved(), False)
+        self._ranks.stop(recovery.involved(), False)
         self._faults.take_fired_at(recovery.involved())  # what has fired in it begins no later one
         for worker in recovery.incident.dead:
             worker.close()
@@ -308,7 +282,7 @@ class Coordinator:
 
     def _report(self, recovery: Recovery) -> None:
         self._proofs.begin(recovery)
-        with self._registry.changed:
+        with self._ranks.changed:
             for gpu in recovery.incident.gpus:
-                self._registry.gpus[gpu].recoveries += 1
-            self._registry.changed.notify_all()
+                self._ranks.gpus[gpu].recoveries += 1
+            self._ranks.changed.notify_all()

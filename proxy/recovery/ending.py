@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from jitc.v1 import worker_pb2
 
-from ..node.registry import Registry
-from ..node.session import Session, SessionEvent, SessionState
+from ..ranks.rank import Rank, Ranks
+from ..ranks.states import SessionEvent, SessionState
 from .worker_calls import CALL_SECONDS
 
 #: Time for a killed process to be gone.
@@ -22,32 +22,32 @@ CUDA_ERROR_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 CUDA_ERROR_OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
 
 
-def abandon(registry: Registry, session: Session, status: int, message: str) -> None:
+def abandon(ranks: Ranks, session: Rank, status: int, message: str) -> None:
     """From now on the program gets this error."""
-    with registry.changed:
+    with ranks.changed:
         if session.state in (SessionState.CLOSED, SessionState.OPENING):
             return
         worker = session.worker
         lives = worker is not None and worker.alive()
         if not lives:
-            registry.release(session)  # its memory is free by the time it is seen to have failed
+            ranks.release(session)  # its memory is free by the time it is seen to have failed
         session.failure = message
         session.machine.fire(SessionEvent.FAIL)
-        registry.note(session)
-        registry.changed.notify_all()
+        ranks.note(session)
+        ranks.changed.notify_all()
     if worker is None or not worker.works():
         return
     request = worker_pb2.AbandonRequest(session=session.number, status=status, message=message)
     worker.stub.Abandon.future(request, timeout=CALL_SECONDS).exception()
 
 
-def abandon_starved(registry: Registry, session: Session, why: str) -> str:
+def abandon_starved(ranks: Ranks, session: Rank, why: str) -> str:
     """The kernel has ended its workers for want of memory. Returns what is said of it."""
-    abandon(registry, session, CUDA_ERROR_OUT_OF_MEMORY, f"{why}, twice at about the same place")
+    abandon(ranks, session, CUDA_ERROR_OUT_OF_MEMORY, f"{why}, twice at about the same place")
     return f"{session.label()}: {session.failure}"
 
 
-def give_up(registry: Registry, sessions: Iterable[Session], why: str) -> None:
+def give_up(ranks: Ranks, sessions: Iterable[Rank], why: str) -> None:
     """Ends all of these sessions, because their job cannot be recovered.
 
     Living workers end first: what they hold on the GPU becomes free for others, although the programs may go on. A
@@ -59,7 +59,7 @@ def give_up(registry: Registry, sessions: Iterable[Session], why: str) -> None:
                 session.worker.kill()
                 if not session.worker.ends_within(DYING_SECONDS):
                     session.worker.tell_slow()
-            abandon(registry, session, CUDA_ERROR_UNAVAILABLE, f"jitc could not recover this job: {why}")
+            abandon(ranks, session, CUDA_ERROR_UNAVAILABLE, f"jitc could not recover this job: {why}")
         except Exception:
             traceback.print_exc(file=sys.stderr)
 

@@ -7,24 +7,20 @@ limits, and only the sessions that an event names are involved.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..node.registry import Registry
-from ..node.session import Session, SessionState
-from ..node.workers.heartbeat import CAUSE as HUNG_WORKER
-from ..node.workers.worker import Worker
-from .events import Event, FaultReported, GpuUnhealthy, ServiceRestarted, SessionClosed, WorkerDied
+from ..ranks.causes import ASTRAY, COMMUNICATOR_ENDED, DIVERGENCE, HUNG_KERNEL, HUNG_WORKER, VALIDATION
+from ..ranks.events import Event, FaultReported, GpuUnhealthy, ServiceRestarted, SessionClosed, WorkerDied
+from ..ranks.rank import Rank, Ranks, Worker
+from ..ranks.states import SessionState
 from .limits import Limits
 
-#: Only the worker's end stops such a kernel, also where it turns out to be the program's own fault.
-HUNG = "hung-kernel"
-
 #: After these the device's context cannot be used any more, so its worker is replaced.
-#: Not "hung-collective": every rank of the communicator reports it, and replacing all of them would lose the state that
+#: Not HUNG_COLLECTIVE: every rank of the communicator reports it, and replacing all of them would lose the state that
 #: they have of each other. The fence gives their collectives up; a worker whose device does not come to rest then ends
 #: itself, and the rank that really hangs is found by its kernel or its silence.
-RESTART_CAUSES = ("sticky-error", "device-lost", "ecc-error", "xid", HUNG)
+RESTART_CAUSES = ("sticky-error", "device-lost", "ecc-error", "xid", HUNG_KERNEL)
 
 #: Of these, after which a device's memory may be as it was. Not a lost GPU nor an ECC error, which are about the memory
 #: itself, nor a kernel that does not end: nothing can be read beside it.
@@ -32,17 +28,7 @@ READABLE_CAUSES = ("sticky-error",)
 
 #: The op waits for a process that has ended, or a kernel found numbers that the program must not give it (an index out
 #: of range): no replay helps, and the program gets the error the first time.
-OWN_CAUSES = ("communicator-ended", "device-assert")
-
-#: In a replay something that steers the program differed; in another replay it may not.
-ASTRAY = "replay-astray"
-
-#: Not a fault: the session has stopped to have its minibatch run twice (validation.py).
-VALIDATION = "validation"
-#: Not a fault of a GPU: the service ended in the middle of a recovery, which begins anew.
-RESTART = "service-restart"
-#: Not a fault: the session has stopped so that an odd replica can be healed (healing.py).
-DIVERGENCE = "replica-divergence"
+OWN_CAUSES = (COMMUNICATOR_ENDED, "device-assert")
 
 
 @dataclass(eq=False)
@@ -57,7 +43,7 @@ class Incident:
     dead: list[Worker] = field(default_factory=list)
     culprits: list[str] = field(default_factory=list)  # ranks that hung, or that others have waited for
     _unhealthy: list[Worker] = field(default_factory=list)
-    _sessions: list[Session] = field(default_factory=list)
+    _sessions: list[Rank] = field(default_factory=list)
     _faults: list[tuple[FaultReported, bool]] = field(default_factory=list)
 
     def add(self, event: Event, limits: Limits) -> None:
@@ -71,13 +57,13 @@ class Incident:
         elif isinstance(event, GpuUnhealthy):
             self._unhealthy.append(event.worker)
             self.involve([event.session] if event.session is not None else [])
-            self._note(event.cause, event.gpu.index, event.message)
+            self._note(event.cause, event.gpu, event.message)
         elif isinstance(event, FaultReported):
             own = _returns_too_often(event, limits) or event.cause in OWN_CAUSES
             self._faults.append((event, own))
             self._note(event.cause, event.session.gpu, event.message)
             self.involve([event.session])
-            self._blame(*event.culprits, *([event.session.label()] if event.cause == HUNG else []))
+            self._blame(*event.culprits, *([event.session.label()] if event.cause == HUNG_KERNEL else []))
         elif isinstance(event, ServiceRestarted):
             self._note(event.cause, event.session.gpu, "")
             self.involve([event.session])
@@ -88,7 +74,7 @@ class Incident:
         if worker.gpu is not None and not worker.replaced:
             self._note(worker.cause, worker.gpu, worker.message)
 
-    def involve(self, sessions: list[Session]) -> None:
+    def involve(self, sessions: Sequence[Rank]) -> None:
         self._sessions += [session for session in sessions if session not in self._sessions]
 
     def inherit(self, other: Incident) -> None:
@@ -102,12 +88,12 @@ class Incident:
         self._blame(*other.culprits)
         self.involve(other._sessions)
 
-    def sessions(self) -> list[Session]:
+    def sessions(self) -> Sequence[Rank]:
         return [one for one in self._sessions if one.state not in (SessionState.CLOSED, SessionState.FAILED)]
 
-    def job(self, registry: Registry) -> str:
+    def job(self, ranks: Ranks) -> str:
         """The job's name, also when its sessions have ended."""
-        return registry.job_of(self._sessions[0]) if self._sessions else ""
+        return ranks.job_of(self._sessions[0]) if self._sessions else ""
 
     def reported_causes(self) -> list[str]:
         """The causes; that of a validation only when there is no other."""
@@ -117,11 +103,11 @@ class Incident:
         """Nothing is wrong: ranks have stopped to be validated."""
         return self.causes == [VALIDATION]
 
-    def own_faults(self) -> list[tuple[Session, FaultReported]]:
+    def own_faults(self) -> list[tuple[Rank, FaultReported]]:
         """The program's own faults: they came back at the same op after enough replays."""
         return [(fault.session, fault) for fault, own in self._faults if own]
 
-    def failed_at(self, session: Session) -> int:
+    def failed_at(self, session: Rank) -> int:
         """The newest op that has failed in the session; 0: none."""
         return max((fault.sequence for fault, _ in self._faults if fault.session is session), default=0)
 
@@ -133,31 +119,33 @@ class Incident:
         for worker in self._unhealthy:
             worker.replace()
 
-    def readable(self) -> list[Session]:
+    def readable(self) -> Sequence[Rank]:
         """Of those, the ones that rely on peers and may still be able to say what they hold."""
         found = self.unusable(READABLE_CAUSES)
         return [one for one in found if one.peer_mode and one.worker not in self._unhealthy]
 
-    def unusable(self, causes: Iterable[str]) -> list[Session]:
+    def unusable(self, causes: Iterable[str]) -> Sequence[Rank]:
         """Sessions whose worker lives and is to be replaced for one of these causes."""
         return [
             fault.session
             for fault, own in self._faults
             if fault.cause in causes
-            and (not own or fault.cause == HUNG)
+            and (not own or fault.cause == HUNG_KERNEL)
             and fault.session.epoch == fault.epoch
             and fault.session.worker is not None
             and fault.session.worker.works()
         ]
 
-    def touches(self, sessions: list[Session]) -> bool:
+    def touches(self, sessions: Sequence[Rank]) -> bool:
         return any(session in sessions for session in self._sessions)
 
-    def concerns(self, event: Event, group: list[Session], replaying: bool) -> bool:
+    def concerns(self, event: Event, group: Sequence[Rank], replaying: bool) -> bool:
         """Whether the event makes the recovery of this group start again."""
         if isinstance(event, (WorkerDied, GpuUnhealthy)):
             session = event.session
-            if session is not None and session.state in (SessionState.FAILED, SessionState.CLOSED):
+            if session is None:
+                return True
+            if session.state in (SessionState.FAILED, SessionState.CLOSED):
                 return False
             return session not in group or (session.worker is event.worker and session.state is not SessionState.LOST)
         if isinstance(event, FaultReported):

@@ -9,11 +9,11 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ..node.session import Session
+from ..ranks.events import Event, EventQueue, RecoveryEnded
+from ..ranks.rank import Rank
 from .ending import of_defect
-from .events import Event, EventQueue, RecoveryEnded
 from .recovery import Recovery
 
 #: Time for a recovery to stop: calls under way are given up at once.
@@ -23,14 +23,17 @@ STOP_SECONDS = 30.0
 class Job:
     """From the first fault until RecoveryEnded has been handled."""
 
-    def __init__(self, recovery: Recovery, events: EventQueue, ended: Callable[[Event], None]) -> None:
+    def __init__(
+        self, number: int, recovery: Recovery, events: EventQueue, ended: Callable[[Event], None]
+    ) -> None:  # fmt: skip
+        self.number = number
         self.recovery, self._events, self._ended = recovery, events, ended
         self._thread = threading.Thread(target=self._run, name="jitc-recovery", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def touches(self, sessions: list[Session]) -> bool:
+    def touches(self, sessions: Sequence[Rank]) -> bool:
         """Whether events of these sessions concern this recovery."""
         recovery = self.recovery
         return recovery.incident.touches(sessions) or any(session in sessions for session in recovery.group)
@@ -55,4 +58,4 @@ class Job:
             traceback.print_exc(file=sys.stderr)
             self.recovery.give_up(of_defect(error))
         finally:
-            self._ended(RecoveryEnded(self))
+            self._ended(RecoveryEnded(self.number))

@@ -15,32 +15,33 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..node.registry import Registry
-from ..node.session import Session, SessionState
-from ..node.workers.stats import stats_of
-from .decision.decide import Boundaries, named
-from .events import Event, FaultReported
-from .peer_mode.divergence import tell
-from .peer_mode.looks import Comparison, newer
-from .peer_mode.policy import Policies
+from ..protection.peer_mode.divergence import tell
+from ..protection.peer_mode.looks import Comparison, newer
+from ..protection.peer_mode.policy import Policies
+from ..ranks.causes import COMMUNICATOR_ENDED, HUNG_COLLECTIVE
+from ..ranks.cuts import Boundaries, named
+from ..ranks.events import Event, FaultReported
+from ..ranks.rank import Rank, Ranks
+from ..ranks.states import SessionState
+from ..ranks.stats import stats_of
 from .recovery import Recovery
 from .report import NOT_COMPARED, NOT_PROVEN, NOTHING_TO_COMPARE, PENDING, PROVEN, Reports
 
 #: So long after a recovery the next boundary is looked for often: usually a minibatch takes no longer.
 OFTEN_SECONDS = 5.0
 #: What a rank reports that waits for a collective which others do not give.
-LONELY = ("hung-collective", "communicator-ended")
+LONELY = (HUNG_COLLECTIVE, COMMUNICATOR_ENDED)
 
 
 @dataclass(eq=False)
 class Proof:
     """Of one recovery."""
 
-    group: list[Session]
+    group: Sequence[Rank]
     boundaries: Boundaries
     causes: list[str]
     report: int = 0  # its number
@@ -57,10 +58,10 @@ class Proof:
             "seconds": round(self.seconds, 6),
         }  # fmt: skip
 
-    def touches(self, sessions: Iterable[Session]) -> bool:
+    def touches(self, sessions: Iterable[Rank]) -> bool:
         return any(one in self.group for one in sessions)
 
-    def living(self) -> list[Session]:
+    def living(self) -> Sequence[Rank]:
         return [one for one in self.group if one.state is not SessionState.CLOSED]
 
     def take(self, found: Comparison, seconds: float) -> None:
@@ -75,9 +76,9 @@ class Proof:
 class Proofs:
     """Those that are not over."""
 
-    def __init__(self, registry: Registry, reports: Reports, policies: Policies) -> None:
-        self._registry, self._reports = registry, reports
-        self._compare: Callable[[list[Session], Boundaries], Comparison | None] = policies.compare
+    def __init__(self, ranks: Ranks, reports: Reports, policies: Policies) -> None:
+        self._ranks, self._reports = ranks, reports
+        self._compare: Callable[[Sequence[Rank], Boundaries], Comparison | None] = policies.compare
         self._pending: list[Proof] = []
 
     def begin(self, recovery: Recovery) -> None:
@@ -116,7 +117,7 @@ class Proofs:
             proof.state = NOT_COMPARED
             self._over(proof)
 
-    def disturbed(self, group: list[Session], event: Event) -> None:
+    def disturbed(self, group: Sequence[Rank], event: Event) -> None:
         """Another fault of the job, before its ranks were compared."""
         for proof in self._of(group):
             if isinstance(event, FaultReported) and event.cause in LONELY and event.cause not in proof.causes:
@@ -126,11 +127,11 @@ class Proofs:
                 proof.end(NOT_COMPARED, "another recovery came before their next boundary")
             self._over(proof)
 
-    def closed(self, session: Session) -> None:
+    def closed(self, session: Rank) -> None:
         for proof in self._of([session]):
             self._look_at_those_left(proof)
 
-    def _of(self, sessions: list[Session]) -> list[Proof]:
+    def _of(self, sessions: Sequence[Rank]) -> list[Proof]:
         return [one for one in self._pending if one.touches(sessions)]
 
     def _over(self, proof: Proof) -> None:
@@ -139,7 +140,7 @@ class Proofs:
         if proof.state == NOT_PROVEN:
             changes["outcome"] = f"{NOT_PROVEN}: {proof.text}"
             text = f"the recovery to {named(proof.boundaries)} is not proven: {proof.text}"
-            print(f"jitc-proxyd: job {self._registry.job_of(proof.group[0])}: {text}", file=sys.stderr, flush=True)
+            print(f"jitc-proxyd: job {self._ranks.job_of(proof.group[0])}: {text}", file=sys.stderr, flush=True)
             for session in proof.group:
                 tell(session, text)
         self._reports.amend(proof.report, changes)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..node.session import Session
+from ..ranks.rank import Rank
 from .phases import Timeline
 
 #: Calls to a worker -> the phase that a rank spends in them. Other calls only ask.
@@ -46,7 +46,7 @@ class RankTimes:
 
     # -- from the recovery --------------------------------------------------------------------------
 
-    def fenced(self, group: Iterable[Session], lost: set[int]) -> None:
+    def fenced(self, group: Iterable[Rank], lost: set[int]) -> None:
         """An attempt begins. A replay that is under way ends with it."""
         now = time.monotonic()
         self.replayed(list(self._replaying))
@@ -87,7 +87,7 @@ class RankTimes:
 
     # -- the report -----------------------------------------------------------------------------------
 
-    def document(self, timeline: Timeline, involved: Iterable[Session]) -> dict[str, Any]:
+    def document(self, timeline: Timeline, involved: Iterable[Rank]) -> dict[str, Any]:
         """The recovery is over. All times count from when the fault was noticed, which `began` gives by the clock."""
         now = time.monotonic()
         self.replayed(list(self._replaying))
@@ -102,7 +102,7 @@ class RankTimes:
         ]  # fmt: skip
         return {"began": round(time.time() - now + began, 6), "timeline": parts, "ranks": ranks}
 
-    def _rank(self, session: Session, began: float, end: float) -> dict[str, Any]:
+    def _rank(self, session: Rank, began: float, end: float) -> dict[str, Any]:
         number = session.number
         lost = number in self._lost
         stopped = began if lost else min(self._stopped[number], end)

@@ -8,23 +8,20 @@ part took; events of other jobs neither interrupt nor end it.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 from jitc.v1 import worker_pb2
 
-from ..node.fault_injector import FaultInjector
-from ..node.registry import Registry
-from ..node.session import Session, SessionEvent, SessionState
-from ..node.workers.assign import open_request, worker_for
-from ..node.workers.supervisor import NoWorker, Supervisor
-from ..node.workers.worker import Worker
-from .decision.decide import Decision, Kind, NothingInCommon, RankPosition, decide
-from .determinism.tolerance import MEASURING, Tolerances, differences
+from ..protection.determinism.tolerance import MEASURING, Tolerances, differences
+from ..protection.peer_mode.policy import Policies
+from ..ranks.events import Event, EventQueue
+from ..ranks.rank import ArmedFaults, NoWorker, Rank, Ranks, Replacements
+from ..ranks.states import SessionEvent, SessionState
+from .decide import Decision, Kind, NothingInCommon, RankPosition, decide
 from .ending import abandon, abandon_starved, give_up
-from .events import Event, EventQueue
 from .incident import Incident
 from .limits import Attempts, Limits
-from .peer_mode.policy import Policies
 from .phases import Phase, PhaseEvent, Timeline
 from .rank_times import RankTimes
 from .replay import Replay, Stuck
@@ -45,22 +42,22 @@ class Recovery:
 
     def __init__(
         self,
-        registry: Registry,
-        supervisor: Supervisor,
+        ranks: Ranks,
+        replacements: Replacements,
         incident: Incident,
         *,
-        faults: FaultInjector,
+        faults: ArmedFaults,
         policies: Policies,
         limits: Limits,
         tolerances: Tolerances,
         events: EventQueue,
     ) -> None:
-        self._registry, self._supervisor, self._faults = registry, supervisor, faults
+        self._ranks, self._replacements, self._faults = ranks, replacements, faults
         self._policies, self._limits, self._events = policies, limits, events
         self._tolerances = tolerances
         self.incident = incident
-        self.group: list[Session] = []
-        self.job = incident.job(registry)
+        self.group: list[Rank] = []
+        self.job = incident.job(ranks)
         self.timeline = Timeline(incident.detect_seconds)
         self.decision: Decision | None = None
         self.bytes_restored = 0
@@ -74,7 +71,7 @@ class Recovery:
         self.times = RankTimes()
         self._calls = WorkerCalls(events, self._concerns, self.times)
         self._replay = Replay(self._calls, policies.replayed, self.times)
-        self.transfers = Transfers(self._calls, registry.shared.segment_bytes)
+        self.transfers = Transfers(self._calls, ranks.shared.segment_bytes)
 
     def run(self) -> None:
         self._end_unusable()
@@ -88,7 +85,7 @@ class Recovery:
             except (GivenUp, NothingInCommon, CannotRestore, Refused, NoWorker, Stuck) as error:
                 return self.give_up(str(error))
 
-    def involved(self) -> list[Session]:
+    def involved(self) -> Sequence[Rank]:
         return list({*self.incident.sessions(), *self.group})
 
     def inherit(self, other: Recovery) -> None:
@@ -98,12 +95,12 @@ class Recovery:
     # -- one attempt ------------------------------------------------------------------------------
 
     def _attempt(self) -> None:
-        self.group = self._registry.group(self.incident.sessions())
+        self.group = list(self._ranks.group(self.incident.sessions()))
         if not self.group and self.handed_over:
             return  # the programs have ended after the errors that they got
         if not self.group:
             raise GivenUp("the processes have ended")
-        self.job = self._registry.job_of(self.group[0])
+        self.job = self._ranks.job_of(self.group[0])
         epoch = self._fence()
         kept = self._begin_keeping(epoch)
         self._rebuild(epoch)
@@ -116,8 +113,8 @@ class Recovery:
         self._wait_for_replay()
 
     def _fence(self) -> int:
-        epoch = self._registry.next_epoch()
-        with self._registry.changed:
+        epoch = self._ranks.next_epoch()
+        with self._ranks.changed:
             self._lost = set()
             want_open(self.group)
             for session in self.group:
@@ -131,9 +128,9 @@ class Recovery:
                 if lost:
                     self._lost.add(session.number)
             self.times.fenced(self.group, self._lost)
-            self._registry.changed.notify_all()
-        self._registry.stop(self.group, True)
-        self._registry.renew_communicators(self.group)
+            self._ranks.changed.notify_all()
+        self._ranks.stop(self.group, True)
+        self._ranks.renew_communicators(self.group)
         healthy = [session for session in self.group if session.state is not SessionState.LOST]
         self._positions = self._calls.all("Fence", [(one, _session_request(one)) for one in healthy])
         self._drop_known_faults()
@@ -156,7 +153,7 @@ class Recovery:
     def _end_keeping(self, kept: CallsUnderWay | None) -> None:
         for number, reply in (self._calls.answers(kept) if kept is not None else {}).items():
             if not reply.complete:
-                session = self._registry.sessions.get(number)
+                session = self._ranks.sessions.get(number)
                 whose = session.label() if session else number
                 why = f"state that only this rank holds could not be copied: {reply.message}"
                 self.transfers.notes.append(f"{whose}: {why}")
@@ -167,13 +164,13 @@ class Recovery:
         starved = {one.number: one.worker.starved() if one.worker is not None else "" for one in lost}
         for session in lost:
             with self.times.rebuilds(session.number):
-                self._reopen(session, worker_for(self._registry, self._supervisor, session, self.transfers.notes))
+                self._reopen(session)
         self._positions |= self._calls.all("Fence", [(one, _session_request(one)) for one in lost])
         for session in lost:
             position, why = self._positions[session.number], starved[session.number]
             progress = position.prepared, position.executed, position.received
             if why and self._limits.count_starved(session.number, progress):
-                self.handed_over.append(abandon_starved(self._registry, session, why))  # restoring would take memory
+                self.handed_over.append(abandon_starved(self._ranks, session, why))  # restoring would take memory
                 self.group.remove(session)
                 del self._positions[session.number]
             suspect = not why and session.number in self._suspect
@@ -182,20 +179,14 @@ class Recovery:
         self._suspect.clear()
         self.timeline.fire(PhaseEvent.REBUILD)
 
-    def _reopen(self, session: Session, worker: Worker) -> None:
-        try:
-            with self._registry.changed:
-                want_open([session])
-                session.worker = worker
-        except Interrupted:
-            worker.kill()
-            raise
-        self._calls.one(session, "OpenSession", open_request(self._registry, session, rebuild=True))
-        with self._registry.changed:
+    def _reopen(self, session: Rank) -> None:
+        self._replacements.replace(session, self.transfers.notes, lambda: want_open([session]))
+        self._calls.one(session, "OpenSession", self._replacements.opening(session))
+        with self._ranks.changed:
             want_open([session])
             session.machine.fire(SessionEvent.REBUILD)
-            self._registry.note(session)
-            self._registry.changed.notify_all()  # its client may connect and send ops; nothing runs yet
+            self._ranks.note(session)
+            self._ranks.changed.notify_all()  # its client may connect and send ops; nothing runs yet
 
     def _decide_and_restore(self, restore: Restore) -> None:
         peer_mode = self._policies.peer_mode(self.group)
@@ -209,7 +200,7 @@ class Recovery:
             self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_BACK:
             decision = self.decision = Decision(decision.kind, restore.back(decision.boundaries))
-        self._policies.restored(self.group, restore, decision)
+        self._policies.restored(self.group, restore, decision.boundaries)
         self.bytes_restored += restore.bytes
         self.timeline.fire(PhaseEvent.RESTORE)
 
@@ -217,7 +208,7 @@ class Recovery:
         """A fault that returned too often is the program's own: its session gets the error instead of a replay."""
         for session, fault in self.incident.own_faults():
             if session in self.group and session.state is not SessionState.FAILED:
-                abandon(self._registry, session, fault.status, fault.message)
+                abandon(self._ranks, session, fault.status, fault.message)
                 self.handed_over.append(f"{session.label()}: {fault.message}")
         self.group = [session for session in self.group if session.state is not SessionState.FAILED]
 
@@ -233,12 +224,12 @@ class Recovery:
             (one, worker_pb2.ResumeRequest(session=one.number, epoch=epoch, slots=slots, bound=bound))
             for one in self.group
         ]
-        with self._registry.changed:
+        with self._ranks.changed:
             want_open(self.group)
             for session in self.group:
                 session.machine.fire(SessionEvent.RESUME)
-            self._registry.note(*self.group)
-            self._registry.changed.notify_all()
+            self._ranks.note(*self.group)
+            self._ranks.changed.notify_all()
         self._calls.all("Resume", requests)
         self.timeline.fire(PhaseEvent.RESUME)
 
@@ -253,7 +244,7 @@ class Recovery:
             self.differences |= differences(self.group)
         self.timeline.fire(PhaseEvent.REPLAY)
 
-    def _replay_end(self, session: Session) -> int:
+    def _replay_end(self, session: Rank) -> int:
         """The newest op that must run again; 0 for a session that has ended."""
         position = self._positions.get(session.number)
         if position is None or session.worker is None or session.state is SessionState.CLOSED:
@@ -280,10 +271,10 @@ class Recovery:
     def _end_unusable(self) -> None:
         """Ends workers whose device cannot be used any more; what they alone hold is kept where it can be read."""
         if sick := self.incident.readable():
-            self.transfers.notes.extend(rescue(sick, self._registry.next_epoch()))
+            self.transfers.notes.extend(rescue(sick, self._ranks.next_epoch()))
         self.incident.kill_unusable()
 
-    def _healthy(self) -> list[Session]:
+    def _healthy(self) -> Sequence[Rank]:
         return [session for session in self.group if session.state is not SessionState.LOST]
 
     def _again(self, why: str) -> bool:
@@ -307,12 +298,12 @@ class Recovery:
         self.failure = why
         if self.timeline.machine.can(PhaseEvent.GIVE_UP):
             self.timeline.fire(PhaseEvent.GIVE_UP)
-        give_up(self._registry, self.involved(), why)
+        give_up(self._ranks, self.involved(), why)
 
     def rank_positions(self) -> dict[int, RankPosition]:
         """The position of each rank at the fence, by session."""
         return {number: RankPosition.told(one, number in self._lost) for number, one in self._positions.items()}
 
 
-def _session_request(session: Session) -> Any:
+def _session_request(session: Rank) -> Any:
     return worker_pb2.SessionRequest(session=session.number, epoch=session.epoch)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from ..node.session import Session
+from ..ranks.rank import Rank
 from .rank_times import RankTimes
 from .worker_calls import WorkerCalls
 
@@ -28,13 +28,13 @@ class Replay:
     whether the ops after it wait for the program."""
 
     def __init__(
-        self, calls: WorkerCalls, progress: Callable[[Session], tuple[int, bool]], times: RankTimes | None = None
+        self, calls: WorkerCalls, progress: Callable[[Rank], tuple[int, bool]], times: RankTimes | None = None
     ) -> None:
         self._calls, self._progress = calls, progress
         self._times = times or RankTimes()
         self.furthest = 0  # ops, of all sessions together
 
-    def wait(self, group: Sequence[Session], end: Callable[[Session], int]) -> dict[int, int]:
+    def wait(self, group: Sequence[Rank], end: Callable[[Rank], int]) -> dict[int, int]:
         """Waits until each session has executed its last op. Returns each newest op. Raises Stuck, Interrupted."""
         waiting, since = list(group), time.monotonic()
         self._times.replays([one.number for one in group])

@@ -13,8 +13,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ..common.printable import LINE, printable
-from ..keeper.log import Log
-from .decision.decide import RankPosition, named
+from ..protection.determinism.differences import differences_text
+from ..ranks.cuts import named
+from ..ranks.rank import Log
+from .decide import RankPosition
 
 if TYPE_CHECKING:
     from .recovery import Recovery
@@ -156,13 +158,3 @@ def culprits_text(document: dict[str, Any]) -> str:
     """The ranks that others waited for, in brackets; empty when none is known."""
     names = document.get("culprits")
     return f" (others waited for {', '.join(names)})" if names else ""
-
-
-def differences_text(seen: dict[str, Any]) -> str:
-    """The results that differ between program and replay, as a text; empty when there are none."""
-    if not seen.get("results"):
-        return ""
-    tolerated = f" ({seen['bound']:.1g} is tolerated)" if "bound" in seen else ""
-    return (
-        f"results that came out otherwise: {seen['results']}, by up to {seen['largest']:.1g} of their size{tolerated}"
-    )

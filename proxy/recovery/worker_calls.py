@@ -10,15 +10,15 @@ from __future__ import annotations
 import functools
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import grpc
 
-from ..node.session import Session, SessionState
-from ..node.workers.worker import KILLED_SECONDS, SLOW_SECONDS, Worker
-from .events import Event, EventQueue
+from ..ranks.events import Event, EventQueue
+from ..ranks.rank import KILLED_SECONDS, SLOW_SECONDS, Rank, Worker
+from ..ranks.states import SessionState
 from .rank_times import RankTimes
 
 #: Longer than any of these calls takes; a worker that overruns it is treated as lost.
@@ -38,8 +38,8 @@ class Refused(Exception):
     """A worker refuses for good; asking again will not help."""
 
 
-def want_open(sessions: list[Session]) -> None:
-    """With the registry locked: programs end whenever they like, also since the group was looked up."""
+def want_open(sessions: Sequence[Rank]) -> None:
+    """With the ranks locked: programs end whenever they like, also since the group was looked up."""
     if ended := [one.label() for one in sessions if one.state is SessionState.CLOSED]:
         raise Interrupted(f"{', '.join(ended)} ended")
 
@@ -50,7 +50,7 @@ class CallsUnderWay:
 
     seconds: float
     futures: dict[int, Any] = field(default_factory=dict)
-    sessions: dict[int, tuple[Session, str]] = field(default_factory=dict)
+    sessions: dict[int, tuple[Rank, str]] = field(default_factory=dict)
 
 
 class WorkerCalls:
@@ -64,20 +64,18 @@ class WorkerCalls:
         if self._events.stopped or self._events.any(self._concerns):
             raise Interrupted("something happened to the group")
 
-    def one(self, session: Session, method: str, request: Any) -> Any:
+    def one(self, session: Rank, method: str, request: Any) -> Any:
         return self.all(method, [(session, request)])[session.number]
 
-    def all(
-        self, method: str, requests: Iterable[tuple[Session, Any]], seconds: float = CALL_SECONDS
-    ) -> dict[int, Any]:
+    def all(self, method: str, requests: Iterable[tuple[Rank, Any]], seconds: float = CALL_SECONDS) -> dict[int, Any]:
         """One method for many sessions. Returns the replies by session."""
         return self.all_of({method: list(requests)}, seconds)
 
-    def all_of(self, requests: Mapping[str, list[tuple[Session, Any]]], seconds: float) -> dict[int, Any]:
+    def all_of(self, requests: Mapping[str, list[tuple[Rank, Any]]], seconds: float) -> dict[int, Any]:
         """Several methods at once, one for each session."""
         return self.answers(self.begin(requests, seconds))
 
-    def begin(self, requests: Mapping[str, list[tuple[Session, Any]]], seconds: float) -> CallsUnderWay:
+    def begin(self, requests: Mapping[str, list[tuple[Rank, Any]]], seconds: float) -> CallsUnderWay:
         """Begins the calls without waiting; answers() waits for them."""
         asked = CallsUnderWay(seconds)
         for method, pairs in requests.items():
@@ -112,7 +110,7 @@ class WorkerCalls:
             self.check()
         return finished
 
-    def await_ends(self, sessions: Iterable[Session]) -> None:
+    def await_ends(self, sessions: Iterable[Rank]) -> None:
         """Of the workers that these have had: until then their GPUs may write to memory that is to be restored. Raises
         Refused when one does not end."""
         for session in sessions:
@@ -130,7 +128,7 @@ class WorkerCalls:
             if waited >= KILLED_SECONDS:
                 raise Refused(worker.slow())
 
-    def _failed(self, session: Session, method: str, future: Any) -> NoReturn:
+    def _failed(self, session: Rank, method: str, future: Any) -> NoReturn:
         error, worker = future.exception(), session.worker
         code = error.code() if isinstance(error, grpc.RpcError) else error
         if code is grpc.StatusCode.UNAVAILABLE and worker is not None and _is_over(worker):

@@ -1,7 +1,8 @@
 """Jobs of which only few boundaries are made: a fault goes back past many that were skipped, and nothing shows of it.
 
 A job makes steps until the service says that boundaries lie apart, then some more, and stands still there. So a fault
-meets it at a known distance from the boundary that was made last. The rule itself: unit/proxy/recovery/test_spacing.py.
+meets it at a known distance from the boundary that was made last. The rule itself:
+unit/proxy/protection/test_spacing.py.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from unittest import mock
 
-from jitc.proxy.node.session import SESSION_TABLE, SessionEvent, SessionState
+from jitc.proxy.ranks.states import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.recovery import phases
 from jitc.proxy.recovery import recovery as recovery_module
-from jitc.proxy.recovery.decision.decide import Decision, Kind, decide
+from jitc.proxy.recovery.decide import Decision, Kind, decide
 from jitc.proxy.recovery.incident import Incident
 from jitc.proxy.recovery.recovery import Recovery
 from jitc.proxy.recovery.restore.restore import Restore
@@ -127,8 +127,7 @@ def _keeps_half_restored(recovery: Recovery, why: str) -> bool:
 def _rebuilds_without_fence(recovery: Recovery, epoch: int) -> None:
     for session in recovery.group:
         if session.state is SessionState.LOST:
-            worker = recovery_module.worker_for(recovery._registry, None, session, [])  # type: ignore[arg-type]
-            recovery._reopen(session, worker)
+            recovery._reopen(session)
     recovery.timeline.fire(phases.PhaseEvent.REBUILD)
 
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from jitc.proxy.common.state_machine import ImpossibleEvent
-from jitc.proxy.node.session import REACHABLE, SessionState
+from jitc.proxy.ranks.events import WorkerDied
+from jitc.proxy.ranks.states import REACHABLE, SessionState
 from jitc.proxy.recovery import recovery as recovery_module
-from jitc.proxy.recovery.events import WorkerDied
 from jitc.proxy.recovery.incident import Incident
 from jitc.proxy.recovery.limits import Limits
 
@@ -98,7 +98,7 @@ class Service:
 
     def _run(self, idle: Idle, history: tuple[Input, ...]) -> int:
         run = Run(self.shape, idle, history)
-        with standins(run.registry, run.new_worker), quiet():
+        with standins(), quiet():
             run.go()
         return self._number(*run.result())
 
@@ -119,9 +119,6 @@ class Run:
         self.events = Events(self.told)
         self.recovery: Any = None
         self.failure = ""
-
-    def new_worker(self, registry: Any, supervisor: Any, session: Any, notes: list[str]) -> Any:
-        return self.registry.new_worker(session.gpu)
 
     def go(self) -> None:
         """As the coordinator: a recovery at a time; what it leaves unread comes next."""
@@ -151,7 +148,7 @@ class Run:
             incident.add(WorkerDied(event.worker, 0.0, sessions[0]), limits)
         incident.involve(sessions)
         self.recovery = recovery_module.Recovery(
-            self.registry, None, incident, faults=self.registry, policies=self.registry, limits=limits,
+            self.registry, self.registry, incident, faults=self.registry, policies=self.registry, limits=limits,
             tolerances=self.registry, events=self.events,
         )  # fmt: skip
         self.told.recovery = self.recovery

@@ -15,11 +15,11 @@ from unittest import mock
 
 import grpc
 
-from jitc.proxy.node.session import Session, SessionState
-from jitc.proxy.recovery import recovery as recovery_module
+from jitc.proxy.node.session import Session
+from jitc.proxy.ranks.cuts import RankHistory, Tally
+from jitc.proxy.ranks.events import EventQueue, WorkerDied
+from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.recovery import replay as replay_module
-from jitc.proxy.recovery.decision.cuts import RankHistory, Tally
-from jitc.proxy.recovery.events import EventQueue, WorkerDied
 from jitc.proxy.recovery.restore import transfer as transfer_module
 from jitc.v1 import worker_pb2
 
@@ -207,7 +207,7 @@ class Stub:
 
 
 class Registry:
-    """Sessions with the real table of states; also what recoveries ask policies, limits and injected faults."""
+    """Sessions with the real table of states; also what recoveries ask spares, policies, limits, injected faults."""
 
     def __init__(self, idle: Any, told: Told, shape: Shape) -> None:
         self.changed = threading.Condition()
@@ -259,12 +259,21 @@ class Registry:
     def note(self, *sessions: Session) -> None:
         pass
 
+    # -- as replacements ----------------------------------------------------------------------------
+
+    def replace(self, session: Session, notes: list[str], wanted: Callable[[], None]) -> None:
+        wanted()
+        session.worker = self.new_worker(session.gpu)  # type: ignore[assignment]
+
+    def opening(self, session: Session) -> Any:
+        return SimpleNamespace()
+
     # -- as policies, tolerances, injected faults ---------------------------------------------------
 
     def peer_mode(self, group: list[Session]) -> bool:
         return self.shape.peer_mode
 
-    def restored(self, group: list[Session], restore: Any, decision: Any) -> None:
+    def restored(self, group: list[Session], restore: Any, boundaries: Any) -> None:
         self._told.decisions.append(f"epoch {self.epoch}: {self._told.recovery.decision.text()}")
 
     def restore(self, lost: list[Session]) -> None:
@@ -328,12 +337,8 @@ def _hash(boundary: int) -> bytes:
 
 
 @contextlib.contextmanager
-def standins(registry: Registry, new_worker: Callable[..., Any]) -> Iterator[None]:
-    """In place of spares and of shared memory."""
+def standins() -> Iterator[None]:
+    """In place of shared memory."""
     memory = SimpleNamespace(path="/nowhere", size=4096, close=lambda: None)
-    with (
-        mock.patch.object(recovery_module, "worker_for", new_worker),
-        mock.patch.object(recovery_module, "open_request", lambda registry, session, rebuild: SimpleNamespace()),
-        mock.patch.object(transfer_module, "shared", lambda name, size: memory),
-    ):
+    with mock.patch.object(transfer_module, "shared", lambda name, size: memory):
         yield

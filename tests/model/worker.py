@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from jitc.proxy.recovery.decision.cuts import Membership, RankHistory, Tally, newest_cut
+from jitc.proxy.ranks.cuts import Membership, RankHistory, Tally, newest_cut
 
 from .state import FENCED, GARBAGE, NEW, OWN, RUNNING, WHOLE, Call, Finish, Rank, Shape, Violation, Worker
 

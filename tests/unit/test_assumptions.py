@@ -13,9 +13,9 @@ WALL_CLOCK = re.compile(r"\btime\.time\(|datetime\.now|\bsystem_clock\b|\bgettim
 SHOWN = {
     "proxy/commands/jitc.py",
     "proxy/node/fault_injector.py",
-    "proxy/node/races.py",
-    "proxy/recovery/determinism/validation.py",
-    "proxy/recovery/peer_mode/divergence.py",
+    "proxy/health/races.py",
+    "proxy/protection/determinism/validation.py",
+    "proxy/protection/peer_mode/divergence.py",
     "proxy/recovery/rank_times.py",
     "proxy/recovery/report.py",
 }

@@ -95,7 +95,7 @@ INSIDE = {
     "proxy/native/operators/checks/checks_windows.cpp kMost": FORM,
     "proxy/native/operators/composed/forms.cpp kMostTransformed": FORM,
     "proxy/node/joins/join_watch.py MOST_SECONDS": "a time",
-    "proxy/recovery/determinism/tolerance.py MOST": "a bound of numbers",
+    "proxy/protection/determinism/tolerance.py MOST": "a bound of numbers",
 }
 
 

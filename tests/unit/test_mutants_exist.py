@@ -52,10 +52,10 @@ def test_a_text_that_has_gone_is_said() -> None:
 )
 def test_it_is_found_when_its_test_fails(body: str, outcome: str, tmp_path: Path) -> None:
     """A process of its own sees the changed file, and nothing in the tree is touched."""
-    file, text = "proxy/recovery/hangs/gaps.py", "LEAST_SECONDS = 5.0"
+    file, text = "proxy/health/gaps.py", "LEAST_SECONDS = 5.0"
     before = (ROOT / file).read_text()
     test = tmp_path / "test_limits_of_gaps.py"
-    test.write_text(f"from jitc.proxy.recovery.hangs.gaps import LEAST_SECONDS\n\ndef test_it() -> None:\n    {body}\n")
+    test.write_text(f"from jitc.proxy.health.gaps import LEAST_SECONDS\n\ndef test_it() -> None:\n    {body}\n")
     made = Mutant("gaps", "nothing", file, text, "LEAST_SECONDS = 6.0", (f"{test}::test_it",))
     assert command.run(made).outcome == outcome
     assert (ROOT / file).read_text() == before
@@ -63,7 +63,7 @@ def test_it_is_found_when_its_test_fails(body: str, outcome: str, tmp_path: Path
 
 def test_a_run_that_says_nothing_finds_nothing(tmp_path: Path) -> None:
     """No such test; a file that is no Python with it."""
-    file, text = "proxy/recovery/hangs/gaps.py", "LEAST_SECONDS = 5.0"
+    file, text = "proxy/health/gaps.py", "LEAST_SECONDS = 5.0"
     for instead, test in (("LEAST_SECONDS = 6.0", str(tmp_path / "test_nowhere.py")), ("LEAST_SECONDS = ", "tests")):
         assert command.run(Mutant("gaps", "nothing", file, text, instead, (test,))).outcome == command.BROKEN
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from ...node import races
-from ...recovery.report import differences_text
+from ...health import races
+from ...protection.determinism.differences import differences_text
 from ..text import from_peers, size
 from .chart import jobs_chart, recovery_chart
 from .html import Child, document, element, lines, table

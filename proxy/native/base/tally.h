@@ -8,7 +8,7 @@
 // with what it had done; once all have left it, it says nothing any more.
 //
 // Called by: the resource table (which counts), the board (which shows it to other ranks), checkpoints and
-// step gates (which compare). `proxy/recovery/decision/cuts.py` finds the same cut for a recovery. Pure.
+// step gates (which compare). `proxy/ranks/cuts.py` finds the same cut for a recovery. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -16,12 +16,12 @@ from jitc.ops.faults import KINDS, PHASES, wrong_trigger
 from jitc.v1 import control_pb2
 
 from ...common.rpc import Waiting, refuse
+from ...ranks.states import SessionState
+from ...ranks.stats import stats_of
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
-from ..races import Races
 from ..registry import Registry
-from ..session import Session, SessionState
-from ..workers.stats import stats_of
+from ..session import Session
 
 # The worker's names for them (proxy/native/executor, boundary_times.h), in the order of a boundary.
 _BOUNDARY_PHASES = ("drain", "hash", "copy", "beside", "record", "gather")
@@ -39,6 +39,14 @@ class Records(Protocol):
     def validate(self, gpu: int) -> Pending: ...
 
     def return_gpu(self, gpu: int) -> str: ...
+
+
+class Races(Protocol):
+    """Operators of programs without an order between them (../../health/races.py)."""
+
+    def documents(self) -> list[dict[str, Any]]: ...
+
+    def count(self, session: int) -> int: ...
 
 
 class Pending(Protocol):

@@ -14,18 +14,20 @@ from jitc.v1 import control_pb2
 
 from ..fault_injector import FaultInjector
 from ..joins.communicators import Refusal
-from ..races import Races
 from ..registry import Registry
 
 
 class CoordinatorService:
     """ReportFault, JoinCommunicator, FaultFired, ReportRace."""
 
-    def __init__(self, registry: Registry, faults: FaultInjector, races: Races, report: Callable[[Any], None]) -> None:
-        self._registry, self._faults, self._races, self._report = registry, faults, races, report
+    def __init__(
+        self, registry: Registry, faults: FaultInjector, *, fault: Callable[[Any], None], race: Callable[[Any], None]
+    ) -> None:
+        """fault, race: take in what workers report (FaultRequest, RaceReport)."""
+        self._registry, self._faults, self._fault, self._race = registry, faults, fault, race
 
     def ReportFault(self, request: Any, context: Any) -> Any:
-        self._report(request)
+        self._fault(request)
         return control_pb2.ReportFaultReply()
 
     def JoinCommunicator(self, request: Any, context: Any) -> Any:
@@ -50,5 +52,5 @@ class CoordinatorService:
         return control_pb2.FaultFiredReply()
 
     def ReportRace(self, request: Any, context: Any) -> Any:
-        self._races.add(request)
+        self._race(request)
         return control_pb2.RaceReply()

@@ -22,16 +22,18 @@ from ...backends import KINDS
 from ...common import rpc
 from ...common.paths import PROTOCOL_VERSION, op_socket
 from ...common.rpc import refuse, version_message
+from ...common.shared_memory import NoSpace
 from ...keeper.client import Keeper, KeeperLost
+from ...ranks.rank import NoWorker
+from ...ranks.states import SessionEvent, SessionState
+from ...ranks.stats import session_stats
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
 from ..library_environment import Refused, accepted
 from ..registry import Full, Registry
-from ..session import Session, SessionEvent, SessionState
-from ..shared_memory import NoSpace
+from ..session import Session
 from ..workers.assign import assign_worker, open_request
-from ..workers.stats import session_stats
-from ..workers.supervisor import NotYet, NoWorker, Supervisor
+from ..workers.supervisor import NotYet, Supervisor
 from ..workers.watch import Watch
 from ..workers.worker import Worker
 

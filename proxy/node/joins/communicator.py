@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..shared_memory import Memory
+from ...common.shared_memory import Memory
 
 
 class Member(Protocol):

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Set
 
 from ...common.config import SLOTS
 from ...common.executor import ExecutorError, Shared
+from ...common.shared_memory import NoSpace, Shelf, shared, taken_over
 from ...keeper.log import Log
 from .. import descriptors
-from ..shared_memory import NoSpace, Shelf, shared, taken_over
 from .communicator import Communicator, Member
 from .retired import REMEMBERED, Retired
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 import time
 
+from ...common.rounds import Rounds
+from ...ranks.states import RECOVERING
 from ..registry import Registry
-from ..rounds import Rounds
-from ..session import RECOVERING
 
 #: Looks within the time limit.
 LOOKS = 8

@@ -5,8 +5,8 @@ Called by: the service. Promise: a rank that waits for one that has ended learns
 
 from __future__ import annotations
 
+from ...common.rounds import Rounds
 from ..registry import Registry
-from ..rounds import Rounds
 
 PAUSE_SECONDS = 0.25
 

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import grpc
 
 from jitc.v1 import worker_pb2
 
+from ...ranks.rank import KILLED_SECONDS, NoWorker, Rank
 from .. import descriptors
 from ..gpus import Gpu
 from ..library_environment import needs_own_worker
 from ..registry import Registry
 from ..session import Session
-from .supervisor import NotYet, NoWorker, Supervisor
-from .worker import KILLED_SECONDS, Worker
+from .supervisor import NotYet, Supervisor
+from .worker import Worker
 
 #: Time for a spare to be started, and for it to open the device.
 SPARE_SECONDS, ASSIGN_SECONDS = 60.0, 60.0
@@ -105,7 +106,35 @@ def _end_idle(registry: Registry, gpu: Gpu) -> None:
         idle.kill()
 
 
-def worker_for(registry: Registry, supervisor: Supervisor, session: Session, notes: list[str]) -> Worker:
+class Replacements:
+    """Other workers for sessions of this node that have lost theirs (../../ranks/rank.py)."""
+
+    def __init__(self, registry: Registry, supervisor: Supervisor) -> None:
+        self._registry, self._supervisor = registry, supervisor
+
+    def replace(self, one: Rank, notes: list[str], wanted: Callable[[], None]) -> None:
+        """Raises NoWorker, and what wanted raises."""
+        session = _own(one)
+        worker = _worker_for(self._registry, self._supervisor, session, notes)
+        try:
+            with self._registry.changed:
+                wanted()
+                session.worker = worker
+        except BaseException:
+            worker.kill()
+            raise
+
+    def opening(self, one: Rank) -> Any:
+        """From the journal of the lost worker."""
+        return open_request(self._registry, _own(one), rebuild=True)
+
+
+def _own(one: Rank) -> Session:
+    assert isinstance(one, Session), "a rank of another node"
+    return one
+
+
+def _worker_for(registry: Registry, supervisor: Supervisor, session: Session, notes: list[str]) -> Worker:
     """On its own GPU, or on another one while that is lost; notes get a line when it moves. Raises NoWorker."""
     gpu, shared = registry.place(session)
     if gpu is None:

@@ -10,11 +10,11 @@ import sys
 import threading
 
 from ...common.complaints import Complaints
+from ...ranks.rank import KILLED_SECONDS, NoWorker
 from ..gpus import Gpu
 from ..registry import Registry
 from .assign import assign_worker
-from .supervisor import Closing, NoWorker, StillEnding, Supervisor
-from .worker import KILLED_SECONDS
+from .supervisor import Closing, StillEnding, Supervisor
 
 #: The death of an idle worker is not always announced as a change of the registry, so it is looked for.
 LOOK_SECONDS = 0.5

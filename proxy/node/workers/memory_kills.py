@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 from ...common import host_memory
-from ..rounds import Rounds
+from ...common.rounds import Rounds
 
 #: A process with much memory may take a while until it is gone.
 ROUND_SECONDS = 30.0

@@ -25,10 +25,12 @@ from ...common.paths import op_socket
 from ...keeper.client import Keeper, KeeperLost
 from ...keeper.log import Log
 from ...keeper.server import READY
+from ...ranks.causes import OUT_OF_MEMORY
+from ...ranks.rank import SLOW_SECONDS, NoWorker
 from . import processes
 from .memory_kills import MemoryKills
 from .watch import Watch
-from .worker import OUT_OF_MEMORY, SLOW_SECONDS, Worker, WorkerEvent, WorkerState
+from .worker import Worker, WorkerEvent, WorkerState
 
 #: Starts that fail in a row before no more are tried (until a worker is asked for again).
 FAILED_STARTS = 3
@@ -40,10 +42,6 @@ REQUEST_BYTES = 4096
 STOP_SECONDS = 60.0
 #: Processes that start at the same time: more of them would only slow each other down.
 STARTING_AT_ONCE = max(2, len(os.sched_getaffinity(0)))
-
-
-class NoWorker(Exception):
-    """No worker could be started; the text says why."""
 
 
 class NotYet(NoWorker):

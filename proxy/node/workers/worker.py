@@ -20,19 +20,13 @@ import grpc
 from ...common import rpc
 from ...common.state_machine import Machine
 from ...keeper import socket_lock
+from ...ranks.causes import OUT_OF_MEMORY, WORKER_DEATH
+from ...ranks.rank import KILLED_SECONDS, SLOW_SECONDS
 from . import processes
 
-WORKER_DEATH = "worker-death"
-#: The kernel has ended it.
-OUT_OF_MEMORY = "out-of-memory"
 #: How often a process is looked at that cannot be waited for.
 LOOK_SECONDS = 0.02
 _never = threading.Event()
-#: Time for the kernel to end a process that was killed. It takes the GPU apart first: about 0.1 s for each GB of memory
-#: that the process had registered.
-KILLED_SECONDS = 300.0
-#: After so much of it the wait is told.
-SLOW_SECONDS = 5.0
 #: Time for the watch thread to look at a worker that has ended.
 LOOKED_AT_SECONDS = 5.0
 
@@ -78,6 +72,10 @@ class Worker:
         self._opening = threading.Lock()
         self._channel: grpc.Channel | None = None
         self._stub: Any = None
+
+    def ready(self) -> bool:
+        """It has started, and has not been found dead."""
+        return self.machine.state in (WorkerState.SPARE, WorkerState.SERVING)
 
     def alive(self) -> bool:
         """Asks the kernel, so that a death is seen before its notice has been handled."""

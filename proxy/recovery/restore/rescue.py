@@ -19,12 +19,12 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
-from ...node.session import Session
+from ...ranks.rank import Rank
 
 FENCE_SECONDS, KEEP_SECONDS = 10.0, 30.0
 
 
-def rescue(sessions: Iterable[Session], epoch: int) -> list[str]:
+def rescue(sessions: Iterable[Rank], epoch: int) -> list[str]:
     """Returns a line for each of these sessions, which rely on peers: what came of it."""
     fenced = _ask(
         "Fence", sessions, lambda one: worker_pb2.SessionRequest(session=one.number, epoch=epoch), FENCE_SECONDS
@@ -45,7 +45,7 @@ def say_kept(label: str, answer: Any) -> None:
         print(f"jitc-proxyd: state of peers that {label} holds is copied: {message}", file=sys.stderr, flush=True)
 
 
-def _ask(method: str, sessions: Iterable[Session], request: Any, seconds: float) -> list[tuple[Session, Any]]:
+def _ask(method: str, sessions: Iterable[Rank], request: Any, seconds: float) -> list[tuple[Rank, Any]]:
     """All at once; None of one that does not answer or refuses."""
     asked = [
         (one, getattr(one.worker.stub, method).future(request(one), timeout=seconds))
@@ -62,7 +62,7 @@ def _answer(future: Any) -> Any:
         return None
 
 
-def _say(session: Session, reply: Any) -> str:
+def _say(session: Rank, reply: Any) -> str:
     text = f"{session.label()}: {reply.bytes} bytes were read out of its worker before it was ended"
     if not reply.complete:
         text = f"{session.label()}: not all of its state could be read out of its worker: {reply.message}"

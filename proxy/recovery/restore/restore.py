@@ -7,14 +7,14 @@ consistent cut (cuts.py), which their own counts confirm, or CannotRestore says 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jitc.v1 import worker_pb2
 
-from ...node.session import Session
-from ..decision.cuts import Tally, belong_together
-from ..decision.decide import Boundaries, RankPosition, named, newest_reserves
+from ...ranks.cuts import Boundaries, Tally, belong_together, named
+from ...ranks.rank import Rank
+from ..decide import RankPosition, newest_reserves
 from ..worker_calls import WorkerCalls
 from .block_match import Block, is_its_own, plan
 from .transfer import BlockTransfer, TransferFailed, Transfers
@@ -36,7 +36,7 @@ class Restore:
         self,
         calls: WorkerCalls,
         transfers: Transfers,
-        group: list[Session],
+        group: Sequence[Rank],
         positions: Mapping[int, RankPosition],
         epoch: int,
     ) -> None:
@@ -93,7 +93,7 @@ class Restore:
         """Whether it was the newest boundary of every rank, so that no rank has run on from it."""
         return all(one.prepared == boundary for one in self._positions.values())
 
-    def replace(self, session: Session, holder: Session, ordinals: set[int], boundary: int) -> None:
+    def replace(self, session: Rank, holder: Rank, ordinals: set[int], boundary: int) -> None:
         """The session takes these blocks as the holder has them. All ranks are restored to the boundary already."""
         own = {(row.ordinal, row.bytes): row.hash for row in self._rows(session, boundary)}
         wanted = [
@@ -123,7 +123,7 @@ class Restore:
         if not belong_together(places):
             raise CannotRestore(f"where ranks are at {named(boundaries)}, their communicators' collectives differ")
 
-    def _serve(self, replies: dict[int, Any], boundaries: Boundaries, holders: list[Session]) -> None:
+    def _serve(self, replies: dict[int, Any], boundaries: Boundaries, holders: Sequence[Rank]) -> None:
         """Brings each missing block from a rank that has it."""
         self.bytes += sum(reply.bytes for reply in replies.values())
         tables: dict[int, list[Block]] = {}
@@ -152,7 +152,7 @@ class Restore:
             if damaged:
                 self._transfers.note(f"{session.label()}, boundary {boundary}: {damaged}; other ranks had the content")
 
-    def _is_at(self, session: Session, boundary: int) -> bool:
+    def _is_at(self, session: Rank, boundary: int) -> bool:
         """Whether its memory is that of the boundary; a lost rank that skipped a step only gets there later."""
         position = self._positions[session.number]
         return not position.lost or position.prepared >= boundary
@@ -164,16 +164,16 @@ class Restore:
             raise CannotRestore(str(error)) from None
         self.bytes += transfer.bytes
 
-    def _held(self, peer: Session, reply: Any, boundary: int) -> list[Block]:
+    def _held(self, peer: Rank, reply: Any, boundary: int) -> list[Block]:
         """The peer's blocks at the boundary, without those that it is missing itself."""
         absent = {row.address for row in reply.missing}
         return [_block(row) for row in self._rows(peer, boundary) if row.address not in absent]
 
-    def _rows(self, session: Session, boundary: int) -> list[Any]:
+    def _rows(self, session: Rank, boundary: int) -> list[Any]:
         request = worker_pb2.BoundaryTableRequest(session=session.number, boundary=boundary)
         return list(self._calls.one(session, "BoundaryTable", request).rows)
 
-    def _recover(self, session: Session, boundary: int, timeout_ms: int = 30_000) -> Any:
+    def _recover(self, session: Rank, boundary: int, timeout_ms: int = 30_000) -> Any:
         return worker_pb2.RecoverRequest(
             session=session.number, epoch=self._epoch, boundary=boundary, timeout_ms=timeout_ms
         )

@@ -15,8 +15,8 @@ from typing import Any
 
 from jitc.v1 import worker_pb2
 
-from ...node.session import Session
-from ...node.shared_memory import Memory, NoSpace, shared
+from ...common.shared_memory import Memory, NoSpace, shared
+from ...ranks.rank import Rank
 from ..worker_calls import CALL_SECONDS, WorkerCalls
 from .block_match import Block, Pair, Plan
 
@@ -42,8 +42,8 @@ class TransferFailed(Exception):
 class BlockTransfer:
     """Blocks of one peer for one rank, at one boundary."""
 
-    source: Session
-    target: Session
+    source: Rank
+    target: Rank
     served: Plan
     boundary: int
     epoch: int
@@ -112,7 +112,7 @@ class Transfers:
         with contextlib.ExitStack() as made:
             memory = [_piece_memory(made, pieces[turn::2]) for turn in range(min(2, len(pieces)))]
             for turn in range(len(pieces) + 1):
-                ends: dict[str, list[tuple[Session, Any]]] = {}
+                ends: dict[str, list[tuple[Rank, Any]]] = {}
                 if turn < len(pieces):
                     blocks = [(pair.source, offset) for pair, offset in pieces[turn]]
                     ends["Export"] = [(source, _transfer_request(transfer, source, memory[turn % 2].path, blocks))]
@@ -159,7 +159,7 @@ def _wanted(pair: Pair) -> Block:
     return replace(pair.target, hash=pair.target.hash or pair.source.hash)
 
 
-def _end(request: Any, session: Session, blocks: list[Block]) -> Any:
+def _end(request: Any, session: Rank, blocks: list[Block]) -> Any:
     end = worker_pb2.DirectTransferRequest(session=session.number)
     end.MergeFrom(request)
     for block in blocks:
@@ -167,7 +167,7 @@ def _end(request: Any, session: Session, blocks: list[Block]) -> Any:
     return end
 
 
-def _transfer_request(transfer: BlockTransfer, end: Session, path: str, blocks: list[tuple[Block, int]]) -> Any:
+def _transfer_request(transfer: BlockTransfer, end: Rank, path: str, blocks: list[tuple[Block, int]]) -> Any:
     transfers = [
         worker_pb2.Transfer(address=block.address, bytes=block.size, offset=offset, hash=block.hash)
         for block, offset in blocks

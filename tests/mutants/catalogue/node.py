@@ -72,15 +72,15 @@ MUTANTS = (
     Mutant(
         "races-each-time",
         "the same race is printed at every step",
-        "proxy/node/races.py",
+        "proxy/health/races.py",
         "new = known is None and len(self._documents) < KEPT",
         "new = len(self._documents) < KEPT",
-        ("tests/unit/proxy/node/test_races.py::test_a_pair_is_reported_once",),
+        ("tests/unit/proxy/health/test_races.py::test_a_pair_is_reported_once",),
     ),
     Mutant(
         "session-second-loss",
         "a worker that dies while its session is rebuilt is a defect instead of another recovery",
-        "proxy/node/session.py",
+        "proxy/ranks/states.py",
         "    (_S.STANDBY, _E.LOSE): _S.LOST,\n",
         "",
         (

@@ -53,92 +53,92 @@ MUTANTS = (
     Mutant(
         "hangs-stopped-service",
         "a service that was stopped takes healthy ranks for hung when it goes on",
-        "proxy/recovery/hangs/watch.py",
+        "proxy/health/hang_watch.py",
         "self.look(min(self._looked - before, 2 * self._pause))",
         "self.look(self._looked - before)",
-        ("tests/unit/proxy/recovery/test_hang_watch.py::test_time_in_which_the_service_stood_still_does_not_count",),
+        ("tests/unit/proxy/health/test_hang_watch.py::test_time_in_which_the_service_stood_still_does_not_count",),
     ),
     Mutant(
         "hangs-beyond-the-limit",
         "a rank that the device's own limit has hit is judged a second time, and recovered twice",
-        "proxy/recovery/hangs/watch.py",
+        "proxy/health/hang_watch.py",
         "if found and not under_way and found[0].seconds < self._seconds:",
         "if found and not under_way:",
         (
             (
                 ""
-                "tests/unit/proxy/recovery/test_hang_watch.py::test_beyond_the_longest_time_devices_and_the_heartbeat_say_so"
+                "tests/unit/proxy/health/test_hang_watch.py::test_beyond_the_longest_time_devices_and_the_heartbeat_say_so"
             ),
         ),
     ),
     Mutant(
         "hangs-judged-twice",
         "the same hang begins a recovery at each look",
-        "proxy/recovery/hangs/watch.py",
+        "proxy/health/hang_watch.py",
         "if found and not under_way and found[0].seconds",
         "if found and found[0].seconds",
-        ("tests/unit/proxy/recovery/test_hang_watch.py::test_one_verdict_at_a_time",),
+        ("tests/unit/proxy/health/test_hang_watch.py::test_one_verdict_at_a_time",),
     ),
     Mutant(
         "gaps-before-known",
         "a job's slow first steps are taken for a hang",
-        "proxy/recovery/hangs/gaps.py",
+        "proxy/health/gaps.py",
         "if self._count < ENOUGH:",
         "if self._count < 1:",
-        ("tests/unit/proxy/recovery/test_hang_suspects.py::test_nothing_is_a_hang_before_the_job_is_known",),
+        ("tests/unit/proxy/health/test_hang_suspects.py::test_nothing_is_a_hang_before_the_job_is_known",),
     ),
     Mutant(
         "gaps-mean",
         "one evaluation makes hangs be found only after minutes",
-        "proxy/recovery/hangs/gaps.py",
+        "proxy/health/gaps.py",
         "TIMES * median(self._steps)))",
         "TIMES * max(self._steps)))",
-        ("tests/unit/proxy/recovery/test_hang_suspects.py::test_limit_follows_the_median_of_the_same_kind",),
+        ("tests/unit/proxy/health/test_hang_suspects.py::test_limit_follows_the_median_of_the_same_kind",),
     ),
     Mutant(
         "gaps-again-step",
         "a boundary that is made again after a recovery counts as a step",
-        "proxy/recovery/hangs/gaps.py",
+        "proxy/health/gaps.py",
         "        if steps <= 0:\n            return\n",
         "        if steps < 0:\n            steps = 1\n",
-        ("tests/unit/proxy/recovery/test_hang_suspects.py::test_a_boundary_that_is_made_again_is_no_step",),
+        ("tests/unit/proxy/health/test_hang_suspects.py::test_a_boundary_that_is_made_again_is_no_step",),
     ),
     Mutant(
         "suspects-idle",
         "a rank with a slow data loader is taken for hung",
-        "proxy/recovery/hangs/suspects.py",
-        'State.LATE: "hung-collective"}',
-        'State.LATE: "hung-collective", State.IDLE: "hung-kernel"}',
+        "proxy/health/suspects.py",
+        "State.LATE: HUNG_COLLECTIVE}",
+        "State.LATE: HUNG_COLLECTIVE, State.IDLE: HUNG_KERNEL}",
         (
             (
                 ""
-                "tests/unit/proxy/recovery/test_hang_suspects.py::test_rank_whose_program_gives_it_nothing_to_do_is_never_suspected"
+                "tests/unit/proxy/health/test_hang_suspects.py::test_rank_whose_program_gives_it_nothing_to_do_is_never_suspected"
             ),
         ),
     ),
     Mutant(
         "suspects-goes-on",
         "ranks that wait only for a boundary are taken for hung",
-        "proxy/recovery/hangs/suspects.py",
+        "proxy/health/suspects.py",
         "other.state is not State.WAITS or other.will_go_on for",
         "other.state is not State.WAITS for",
-        ("tests/unit/proxy/recovery/test_hang_suspects.py::test_collective_in_which_one_waits_only_for_a_boundary",),
+        ("tests/unit/proxy/health/test_hang_suspects.py::test_collective_in_which_one_waits_only_for_a_boundary",),
     ),
     Mutant(
         "tolerance-unlimited",
         "a job that shows large differences once is allowed any difference in its replay",
-        "proxy/recovery/determinism/tolerance.py",
+        "proxy/protection/determinism/tolerance.py",
         "return min(MOST, max(LEAST, TIMES * largest))",
         "return max(LEAST, TIMES * largest)",
-        ("tests/unit/proxy/recovery/test_tolerances.py::test_the_bound_follows_from_what_a_job_showed",),
+        ("tests/unit/proxy/protection/test_tolerances.py::test_the_bound_follows_from_what_a_job_showed",),
     ),
     Mutant(
         "tolerance-of-identical",
         "a job that a validation found identical is allowed differences",
-        "proxy/recovery/determinism/tolerance.py",
+        "proxy/protection/determinism/tolerance.py",
         "if largest == 0 and self._mode == AUTO:",
         "if False:",
-        ("tests/unit/proxy/recovery/test_tolerances.py::test_the_bound_follows_from_what_a_job_showed",),
+        ("tests/unit/proxy/protection/test_tolerances.py::test_the_bound_follows_from_what_a_job_showed",),
     ),
     Mutant(
         "incident-replaced",
@@ -175,10 +175,10 @@ MUTANTS = (
     Mutant(
         "spacing-journal",
         "the journal fills up between two boundaries, and steps stand still until one is made",
-        "proxy/recovery/spacing.py",
+        "proxy/protection/spacing.py",
         "and 2 * every <= most:",
         "and 2 * every <= MOST:",
-        ("tests/unit/proxy/recovery/test_spacing.py::test_the_journal_holds_the_minibatches",),
+        ("tests/unit/proxy/protection/test_spacing.py::test_the_journal_holds_the_minibatches",),
     ),
     Mutant(
         "replay-unchecked",

@@ -19,7 +19,7 @@ from jitc.proxy.backends.base import GpuFacts
 from jitc.proxy.backends.software import SoftwareBackend
 from jitc.proxy.common import paths
 from jitc.proxy.common.config import Config
-from jitc.proxy.node.workers.stats import session_stats
+from jitc.proxy.ranks.stats import session_stats
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

@@ -11,8 +11,8 @@ from executor_rank import Rank
 from google.protobuf.message_factory import GetMessageClass
 
 from jitc.proxy.common.executor import ExecutorError
-from jitc.proxy.recovery.decision.cuts import RankHistory
-from jitc.proxy.recovery.decision.decide import Kind, RankPosition, decide
+from jitc.proxy.ranks.cuts import RankHistory
+from jitc.proxy.recovery.decide import Kind, RankPosition, decide
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
 from jitc.proxy.recovery.restore.transfer import Transfers
 from jitc.proxy.worker.json_codec import from_document, to_document

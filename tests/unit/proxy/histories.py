@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jitc.proxy.recovery.decision.cuts import Membership, RankHistory, Tally
+from jitc.proxy.ranks.cuts import Membership, RankHistory, Tally
 
 
 def in_step(*numbers: int, ahead: int = 0) -> RankHistory:

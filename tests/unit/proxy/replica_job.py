@@ -17,8 +17,8 @@ import pytest
 from real_client import RealClient, serving
 from toolkit.waiting import until
 
-from jitc.proxy.node.workers.stats import stats_of
-from jitc.proxy.recovery.peer_mode.policy import Policies
+from jitc.proxy.protection.peer_mode.policy import Policies
+from jitc.proxy.ranks.stats import stats_of
 from jitc.proxy.service import Service
 
 #: Of each rank: parameters, which are equal; statistics of its own; gradients; and where a bit flips.
@@ -167,7 +167,7 @@ def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
         Ranks.looks += 1
 
     monkeypatch.setattr(Policies, "tick", tick)
-    monkeypatch.setattr("jitc.proxy.recovery.peer_mode.policy.MEASURE_EVERY", 3)
-    monkeypatch.setattr("jitc.proxy.recovery.peer_mode.group_policy.REST_SECONDS", 0.0)
+    monkeypatch.setattr("jitc.proxy.protection.peer_mode.policy.MEASURE_EVERY", 3)
+    monkeypatch.setattr("jitc.proxy.protection.peer_mode.group_policy.REST_SECONDS", 0.0)
     for pause in ("MEASURING_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(f"jitc.proxy.recovery.coordinator.{pause}", 0.001)

@@ -29,9 +29,9 @@ from jitc.proxy.node.fault_injector import FaultInjector
 from jitc.proxy.node.joins.communicators import OUT_OF_MEMORY, Communicators, Refusal
 from jitc.proxy.node.registry import Registry
 from jitc.proxy.node.session import Session
+from jitc.proxy.protection.determinism import validation
+from jitc.proxy.protection.peer_mode import divergence
 from jitc.proxy.recovery import report
-from jitc.proxy.recovery.determinism import validation
-from jitc.proxy.recovery.peer_mode import divergence
 from jitc.proxy.service import ATTACHES, Service
 from jitc.v1 import control_pb2
 

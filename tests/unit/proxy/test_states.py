@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jitc.proxy.common.state_machine import ImpossibleEvent, Machine
-from jitc.proxy.node.session import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.node.workers.worker import WORKER_TABLE, WorkerEvent, WorkerState
-from jitc.proxy.recovery.decision.decide import Decision, Kind, NothingInCommon, RankPosition, decide
+from jitc.proxy.ranks.states import SESSION_TABLE, SessionEvent, SessionState
+from jitc.proxy.recovery.decide import Decision, Kind, NothingInCommon, RankPosition, decide
 from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits
 from jitc.proxy.recovery.phases import TABLE, Phase, PhaseEvent, Timeline
 from jitc.proxy.recovery.restore.block_match import Block, is_its_own, plan

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/circles.h"
+#include "circles.h"
 
 namespace jitc {
 

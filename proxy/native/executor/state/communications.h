@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/given.h"
 #include "device/backend.h"
-#include "given.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc {

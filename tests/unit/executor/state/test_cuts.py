@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from jitc.proxy.recovery.decision.cuts import Exchange, Membership, RankHistory, Tally, newest_cut
+from jitc.proxy.ranks.cuts import Exchange, Membership, RankHistory, Tally, newest_cut
 
 PROGRAM = Path(
     os.environ.get("JITC_TEST_CUTS") or Path(__file__).resolve().parents[4] / "build" / "tests" / "jitc_cuts_test"

@@ -15,11 +15,11 @@ from toolkit.program import ProgramProcess
 from jitc.proxy.commands import text as cli_text
 from jitc.proxy.common import rpc
 from jitc.proxy.common.config import SLOTS
+from jitc.proxy.common.shared_memory import NoSpace
 from jitc.proxy.node.joins import communicators
 from jitc.proxy.node.joins.communicators import EXTERNAL_DEVICE, INVALID_VALUE, OUT_OF_MEMORY, Communicators, Refusal
 from jitc.proxy.node.joins.join_watch import JoinWatch
-from jitc.proxy.node.session import SessionEvent
-from jitc.proxy.node.shared_memory import NoSpace
+from jitc.proxy.ranks.states import SessionEvent
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

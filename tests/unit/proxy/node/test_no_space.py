@@ -12,9 +12,8 @@ import grpc
 import pytest
 from standin_client import Client
 
-from jitc.proxy.common import rpc
-from jitc.proxy.node import shared_memory
-from jitc.proxy.node.shared_memory import NoSpace, shared, spill_file
+from jitc.proxy.common import rpc, shared_memory
+from jitc.proxy.common.shared_memory import NoSpace, shared, spill_file
 from jitc.proxy.service import Service
 
 

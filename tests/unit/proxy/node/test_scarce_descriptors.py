@@ -17,12 +17,12 @@ from standin_client import Client, config, session_of, worker_of
 from toolkit.waiting import until
 
 from jitc.proxy.common.complaints import Complaints
+from jitc.proxy.common.rounds import Rounds
 from jitc.proxy.node import descriptors
-from jitc.proxy.node.rounds import Rounds
-from jitc.proxy.node.session import OUTSIDE
 from jitc.proxy.node.workers import birth
 from jitc.proxy.node.workers.idle import IdleWorkers
 from jitc.proxy.node.workers.watch import Watch
+from jitc.proxy.ranks.states import OUTSIDE
 from jitc.proxy.service import Service
 
 

@@ -12,10 +12,10 @@ from standin_client import Client, session_of, wait_until, worker_of
 from toolkit.waiting import until
 
 from jitc.proxy.node.registry import Registry
-from jitc.proxy.node.session import SessionState
+from jitc.proxy.ranks.cuts import Boundaries
+from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.recovery import replay
 from jitc.proxy.recovery.coordinator import Coordinator
-from jitc.proxy.recovery.decision.decide import Boundaries
 from jitc.proxy.recovery.limits import ATTEMPTS_WITHOUT_PROGRESS, Attempts
 from jitc.proxy.recovery.restore.restore import Restore
 from jitc.proxy.service import Service

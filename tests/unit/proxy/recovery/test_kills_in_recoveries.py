@@ -19,9 +19,9 @@ from toolkit.waiting import until
 
 from jitc.proxy.node.session import Session
 from jitc.proxy.node.workers.worker import Worker
+from jitc.proxy.ranks.events import Event, WorkerDied
 from jitc.proxy.recovery import phases
 from jitc.proxy.recovery import recovery as recovery_module
-from jitc.proxy.recovery.events import Event, WorkerDied
 from jitc.proxy.recovery.recovery import Recovery
 from jitc.proxy.recovery.replay import Replay
 from jitc.proxy.recovery.worker_calls import WorkerCalls

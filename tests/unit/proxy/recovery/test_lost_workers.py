@@ -8,9 +8,9 @@ from typing import Any
 import grpc
 import pytest
 
-from jitc.proxy.node.session import SessionState
-from jitc.proxy.node.workers.worker import WORKER_DEATH
-from jitc.proxy.recovery.events import EventQueue
+from jitc.proxy.ranks.causes import WORKER_DEATH
+from jitc.proxy.ranks.events import EventQueue
+from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.recovery.incident import Incident
 from jitc.proxy.recovery.rank_times import RankTimes
 from jitc.proxy.recovery.worker_calls import ENDING_SECONDS, Interrupted, WorkerCalls

@@ -14,9 +14,9 @@ from replica_job import PARAMETERS, Rank, Ranks, compared, job, look_often
 from toolkit.service import BIN
 from toolkit.waiting import until
 
-from jitc.proxy.node.session import SessionState
-from jitc.proxy.recovery.events import FaultReported
-from jitc.proxy.recovery.peer_mode.looks import newer
+from jitc.proxy.protection.peer_mode.looks import newer
+from jitc.proxy.ranks.events import FaultReported
+from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.recovery.proof import Proofs
 from jitc.proxy.recovery.report import Reports
 from jitc.proxy.service import Service

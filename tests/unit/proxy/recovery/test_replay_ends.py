@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from jitc.proxy.node.session import SessionState
+from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.recovery.recovery import Recovery
 
 #: It had been given ops that it had not run.

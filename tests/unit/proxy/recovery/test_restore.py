@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from histories import after, in_step
 
-from jitc.proxy.recovery.decision.decide import RankPosition
+from jitc.proxy.recovery.decide import RankPosition
 from jitc.proxy.recovery.restore import transfer
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
 from jitc.proxy.recovery.restore.transfer import Transfers

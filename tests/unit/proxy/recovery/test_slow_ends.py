@@ -15,9 +15,10 @@ from standin_client import Client, config, session_of, started, wait_until, work
 from toolkit.waiting import until
 
 from jitc.proxy.backends.base import HealthEvent
-from jitc.proxy.node.session import Session, SessionState
+from jitc.proxy.node.session import Session
 from jitc.proxy.node.workers import worker as worker_module
 from jitc.proxy.node.workers.worker import Worker
+from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.recovery import worker_calls
 from jitc.proxy.service import Service
 
@@ -157,7 +158,7 @@ def test_of_a_gpu_that_is_lost(service: Service, ends: SlowEnds, monkeypatch: py
     worker = session.worker
     assert worker is not None
     ends.hold(worker)
-    service._coordinator.gpu_unhealthy(HealthEvent(0, "device-lost", "GPU 0 is gone", lost=True))
+    service._gpus.unhealthy(HealthEvent(0, "device-lost", "GPU 0 is gone", lost=True))
     held_up(service, session, worker)
     assert not threading.Event().wait(0.5) and session.host == 0
     held_up(service, session, worker)

@@ -1,6 +1,6 @@
 // Which ranks wait for each other in a circle; run by tests/unit/executor/checkpoint/test_circles.py. Prints
 // what is wrong.
-#include "base/circles.h"
+#include "executor/pairing/circles.h"
 
 #include <chrono>
 #include <cstdio>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/given.h"
 #include "executor/pairing/drain_limit.h"
-#include "executor/state/given.h"
 
 namespace {
 using namespace jitc;

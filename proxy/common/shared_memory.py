@@ -1,0 +1,117 @@
+"""Shared memory that must outlive workers, and the service as well.
+
+Called by: the registry of sessions, and recoveries (for blocks on their way). Promises: no piece has a name in /dev/shm
+or anywhere else; workers open it through /proc/<process>/fd/<n> of the keeper, which holds it besides the service (or
+of the service, for memory that does not outlive it); it vanishes when it is closed, or with the keeper.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class NoSpace(Exception):
+    """There is no room for shared memory, or for spilled journals."""
+
+
+class ShelfLost(Exception):
+    """Who held memory besides the service has ended, or does not answer: it is gone."""
+
+
+class Shelf(Protocol):
+    """Who holds memory besides the service: the keeper. What it does raises ShelfLost."""
+
+    def keep(self, name: str, descriptor: int, token: str = "") -> str: ...
+    def drop(self, names: list[str]) -> None: ...
+
+
+@dataclass(eq=False)
+class Memory:
+    """One piece, as a descriptor of this process."""
+
+    fd: int
+    size: int
+    name: str = ""  # by which the shelf has it
+    shelf: Shelf | None = None
+    kept_path: str = ""
+
+    @property
+    def path(self) -> str:
+        return self.kept_path or f"/proc/{os.getpid()}/fd/{self.fd}"
+
+    def used(self) -> int:
+        """Bytes that really take memory (pieces are sparse)."""
+        return os.fstat(self.fd).st_blocks * 512
+
+    def keep(self, name: str, shelf: Shelf | None, token: str = "") -> Memory:
+        """Has the shelf hold it too, under this name; token: with which a training process is given it."""
+        if shelf is not None:
+            try:
+                self.kept_path = shelf.keep(name, self.fd, token)
+            except (ShelfLost, OSError) as error:
+                raise NoSpace(f"no shared memory for {name}: {error}") from None
+            self.name, self.shelf = name, shelf
+        return self
+
+    def close(self) -> None:
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+            if self.shelf is not None:
+                with contextlib.suppress(ShelfLost):
+                    self.shelf.drop([self.name])
+
+
+def taken_over(name: str, path: str, shelf: Shelf) -> Memory:
+    """What another service has left on the shelf. Raises OSError."""
+    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    return Memory(fd, os.fstat(fd).st_size, name, shelf, path)
+
+
+def shared(name: str, size: int) -> Memory:
+    """Anonymous, zeroed, sparse."""
+    try:
+        fd = os.memfd_create(f"jitc-{name}", os.MFD_CLOEXEC)
+    except OSError as error:
+        raise NoSpace(f"no shared memory for {name}: {error.strerror}") from None
+    return _sized(fd, name, size)
+
+
+def sealed(name: str, size: int, head: bytes) -> Memory:
+    """Shared memory that begins with head, for a process that is not trusted: its size cannot be changed."""
+    try:
+        fd = os.memfd_create(f"jitc-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    except OSError as error:
+        raise NoSpace(f"no shared memory for {name}: {error.strerror}") from None
+    memory = _sized(fd, name, size)
+    os.fchmod(fd, 0o600)
+    os.pwrite(fd, head, 0)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+    return memory
+
+
+def spill_file(directory: str, size: int) -> Memory:
+    """A sparse file without a name: it vanishes with the service, however the service ends."""
+    try:
+        fd = os.open(directory, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError:
+        try:
+            fd, path = tempfile.mkstemp(prefix="jitc-spill-", dir=directory)
+            os.unlink(path)
+        except OSError as error:
+            raise NoSpace(f"no spill file in {directory}: {error.strerror}; choose another with --spill-dir") from None
+    return _sized(fd, f"spilled journals in {directory}", size)
+
+
+def _sized(fd: int, name: str, size: int) -> Memory:
+    try:
+        os.ftruncate(fd, size)
+    except OSError as error:
+        os.close(fd)
+        raise NoSpace(f"no {size >> 20} MiB of room for {name}: {error.strerror}") from None
+    return Memory(fd, size)

@@ -1,0 +1,47 @@
+"""Jobs whose ranks make different optimizer steps, and ranks whose boundaries find none that belong with them.
+
+A rank that makes no steps (an evaluation, an actor, a parameter server) has no boundaries. Its peers keep all of theirs
+then, and a fault takes the job back to the newest ones that belong together, however long ago they were made. Called
+by: the policies. Promises: once found, a job stays uneven; a job is told once of ranks that are alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...ranks.rank import Rank
+
+#: Counters of workers, by session.
+Stats = Mapping[int, Mapping[str, Any]]
+#: Boundaries of a rank that find no others; in jobs whose ranks make the same steps there are one or two.
+MANY = 8
+
+
+@dataclass(eq=False)
+class Unevenness:
+    """Of one job."""
+
+    found: bool = False
+    told: bool = False
+
+    def begins(self, group: Sequence[Rank], stats: Stats) -> bool:
+        """Whether a worker has found now that the ranks make different steps."""
+        before, self.found = self.found, self.found or any(one.get("uneven") for one in stats.values())
+        for session in group:
+            session.uneven = self.found
+        return self.found and not before
+
+    def alone(self, group: Sequence[Rank], stats: Stats) -> str:
+        """What the programs are to be told of ranks without boundaries; empty: nothing, or they have been told."""
+        waiting = {one.number: int(stats.get(one.number, {}).get("uncommitted", 0)) for one in group}
+        if self.told or max(waiting.values(), default=0) < MANY:
+            return ""
+        self.told = True
+        without = [one.label() for one in group if not waiting[one.number]] or ["none"]
+        return (
+            f"{max(waiting.values())} boundaries of a rank belong with none of the others' (ranks without newer ones: "
+            f"{', '.join(without)}): a fault would run again all that came since. A rank that trains without an "
+            "optimizer of torch.optim marks its steps with jitc_step_begin and jitc_step_end"
+        )

@@ -1,0 +1,29 @@
+"""The causes of faults, as reports and events name them.
+
+Used by: whoever reports a fault (workers name theirs in ReportFault, native/executor/faults), and recoveries, which
+tell by the cause what to do.
+"""
+
+from __future__ import annotations
+
+WORKER_DEATH = "worker-death"
+#: The kernel has ended the worker.
+OUT_OF_MEMORY = "out-of-memory"
+#: It lives and does not answer.
+HUNG_WORKER = "hung-worker"
+#: Only the worker's end stops such a kernel, also where it turns out to be the program's own fault.
+HUNG_KERNEL = "hung-kernel"
+HUNG_COLLECTIVE = "hung-collective"
+#: A rank waits for one that has ended.
+COMMUNICATOR_ENDED = "communicator-ended"
+#: In a replay something that steers the program differed; in another replay it may not.
+ASTRAY = "replay-astray"
+
+#: Not faults: a session has stopped to have its minibatch run twice (../protection/determinism/validation.py),
+VALIDATION = "validation"
+#: or so that an odd replica can be healed (../protection/peer_mode/healing.py);
+DIVERGENCE = "replica-divergence"
+#: the service ended in the middle of a recovery, which begins anew;
+RESTART = "service-restart"
+#: a session goes back to its own GPU.
+MOVED = "gpu-returned"

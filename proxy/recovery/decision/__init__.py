@@ -1,1 +1,0 @@
-"""Where a recovery takes each rank. Pure."""
