@@ -23,8 +23,8 @@ SLOTS = 64
 #: cuda back end tries them. From each of them all ranges end below the addresses of programs.
 ADDRESS_BASES = (0x2000_0000_0000, 0x1000_0000_0000, 0x1800_0000_0000, 0x0800_0000_0000)
 ADDRESS_BASE = ADDRESS_BASES[0]
-#: A session's range follows from its slot. PyTorch's expandable segments reserve more than the GPU's memory per stream
-#: and pool, so ranges are large where sessions are: in the first slots.
+#: Each session gets a range of its own (../node/addresses.py). PyTorch's expandable segments reserve more than the GPU
+#: has per stream and pool, so ranges are large where sessions are: in the first ones.
 ADDRESS_BYTES = 1 << 38
 LARGE_SLOTS = 16
 LARGE_BYTES = 1 << 41
@@ -55,20 +55,8 @@ CORE_LIMITS = MIB, TIB
 PINNED_LEAST = MIB
 
 
-def address_range(slot: int, base: int = ADDRESS_BASE) -> tuple[int, int]:
-    """First address and size."""
-    if slot < LARGE_SLOTS:
-        return base + slot * LARGE_BYTES, LARGE_BYTES
-    return base + LARGE_SLOTS * LARGE_BYTES + (slot - LARGE_SLOTS) * ADDRESS_BYTES, ADDRESS_BYTES
-
-
 #: What becomes of numbers that a program has read and that a replay gives otherwise (determinism/tolerance.py).
 STRICT, TOLERANT, AUTO = MISMATCHES = ("strict", "tolerant", "auto")
-
-
-def pinned_address(slot: int, base: int = ADDRESS_BASE) -> int:
-    """Where the pinned memory of the session begins."""
-    return PINNED_BASE - ADDRESS_BASE + base + slot * PINNED_MOST
 
 
 def worker_command() -> list[str]:

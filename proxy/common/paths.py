@@ -11,7 +11,7 @@ from pathlib import Path
 
 PROTOCOL_VERSION = 4
 #: Of the board that workers share (proxy/native/base/shared/board.h); a test remembers the layout that it stands for.
-BOARD_VERSION = 6
+BOARD_VERSION = 7
 #: Of the journal (`Journal::kFormat`), likewise.
 JOURNAL_VERSION = 13
 

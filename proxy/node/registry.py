@@ -25,6 +25,7 @@ from ..ranks.rank import Rank
 from ..ranks.rank import Worker as AnyWorker
 from ..ranks.states import OUTSIDE, SessionEvent, SessionState
 from . import descriptors
+from .addresses import Addresses, free
 from .gpus import Gpu, state_of, workers_of
 from .joins.communicators import Communicators
 from .placement import place, shares
@@ -51,9 +52,8 @@ class Registry:
         self.sessions: dict[int, Session] = {}
         self.shared = config.shared()
         self.communicators = Communicators(self.shared, self.log, keeper)
-        self._slots: set[int] = set()  # of the board, in use
-        counters: list[int] = self.log.get("counters") or [0, 0]
-        self.epoch, self.last = counters  # of recoveries; number of the newest session
+        self._slots: dict[int, Addresses] = {}  # of the board, in use, each with its session's addresses
+        self.last: int = self.log.get("last") or 0  # number of the newest session
         self.board: Memory = self._board()
 
     def visible(self) -> int:
@@ -64,8 +64,9 @@ class Registry:
         """A new session with its memory, not yet open in a worker; pid: its process, where it can be seen from here.
         Raises Full or NoSpace."""
         with self.changed:
-            slot = min(set(range(SLOTS)) - self._slots, default=None)
-            if slot is None:
+            slot = min(set(range(SLOTS)) - self._slots.keys(), default=None)
+            addresses = free(self._slots.values(), self.backend.address_base)
+            if slot is None or addresses is None:
                 raise Full(f"this node has {SLOTS} sessions already; end some first")
             if not descriptors.room_for_session():
                 raise Full(
@@ -75,11 +76,11 @@ class Registry:
             token = secrets.token_hex(16)
             memory = SessionMemory.create(self.config, token, str(self.last + 1), self.keeper)
             self.last += 1
-            self._count()
+            self.log.put("last", self.last)
             session = Session(
                 self.last, token, request.gpu, pid or request.pid, request.rank, request.world_size,
-                printable(request.job, 100), slot, memory, self.backend.address_base, program=request.program,
-                environment=environment or {}, epoch=self.epoch,
+                printable(request.job, 100), slot, memory, addresses, program=request.program,
+                environment=environment or {},
             )  # fmt: skip
             self.enter(session)
             return session
@@ -87,7 +88,7 @@ class Registry:
     def enter(self, session: Session) -> None:
         """A session with a slot of its own."""
         with self.changed:
-            self._slots.add(session.slot)
+            self._slots[session.slot] = session.addresses
             self.sessions[session.number] = session
 
     def note(self, *ranks: Rank) -> None:
@@ -125,7 +126,7 @@ class Registry:
         """No worker touches the session's slot any more: the next session may have it."""
         with self.changed:
             self.release(session)
-            self._slots.discard(session.slot)
+            self._slots.pop(session.slot, None)
             self.communicators.left(session)
 
     def of_program(self, program: str) -> list[Session]:
@@ -202,19 +203,20 @@ class Registry:
                     grown = True
         return found
 
-    def next_epoch(self) -> int:
+    def next_epoch(self, ranks: Iterable[Rank]) -> int:
+        """Of their job: newer than all that any of them has seen."""
         with self.changed:
-            self.epoch += 1
-            self._count()
-            return self.epoch
+            own = [self.sessions[one.number] for one in ranks if one.number in self.sessions]
+            epoch = 1 + max((one.epochs for one in own), default=0)
+            for session in own:
+                session.epochs = epoch
+            self.note(*own)
+            return epoch
 
     def renew_communicators(self, ranks: Iterable[Rank]) -> None:
         """The next join of any of them gets a new segment."""
         with self.changed:
             self.communicators.renew({one.number for one in ranks})
-
-    def _count(self) -> None:
-        self.log.put("counters", [self.epoch, self.last])
 
     def _board(self) -> Memory:
         if self.keeper is not None and "board" in self.keeper.kept:

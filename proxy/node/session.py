@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..common.config import address_range, pinned_address
 from ..common.state_machine import Machine
 from ..ranks.states import REACHABLE, SESSION_TABLE, SessionEvent, SessionState
+from .addresses import Addresses
 from .session_memory import SessionMemory
 from .workers.worker import Worker
 
@@ -31,12 +31,13 @@ class Session:
     job: str
     slot: int
     memory: SessionMemory
-    address_base: int  # of all sessions' ranges
+    addresses: Addresses
     host: int = -1  # the GPU that serves it: its own, or another one while that is lost
     program: str = ""  # its process's ticket at the keeper (keeper/programs.py)
     environment: Mapping[str, str] = field(default_factory=dict)  # of its workers' libraries (library_environment.py)
     worker: Worker | None = None
-    epoch: int = 0
+    epoch: int = 0  # of its job's newest fence
+    epochs: int = 0  # the newest epoch that its job was given
     stopped: bool = False  # it may wait for a recovery: until that is over, another service begins it anew
     peer_mode: bool = False  # its newest boundary may lack copies
     failure: str = ""
@@ -59,17 +60,12 @@ class Session:
     def state(self) -> SessionState:
         return self.machine.state
 
-    def addresses(self) -> dict[str, Any]:
-        """Its range, as fields of a message."""
-        base, size = address_range(self.slot, self.address_base)
-        return {"address_base": base, "address_bytes": size}
-
     def pinned(self) -> dict[str, Any]:
         """Where its pinned memory is mapped, as fields of a message; none when there is none."""
         pinned = self.memory.pinned
         if pinned is None:
             return {}
-        return {"pinned_base": pinned_address(self.slot, self.address_base), "pinned_bytes": pinned.size}
+        return {"pinned_base": self.addresses.pinned, "pinned_bytes": pinned.size}
 
     def reachable(self) -> bool:
         return self.state in REACHABLE and self.worker is not None and self.worker.works()
@@ -82,8 +78,9 @@ class Session:
         """What another service must know of it."""
         return {
             "token": self.token, "gpu": self.gpu, "pid": self.pid, "program": self.program, "rank": self.rank,
-            "world_size": self.world_size, "job": self.job, "slot": self.slot, "address_base": self.address_base,
-            "worker": self.worker.pid if self.worker is not None else 0, "epoch": self.epoch, "state": self.state.value,
+            "world_size": self.world_size, "job": self.job, "slot": self.slot, "addresses": self.addresses.record(),
+            "worker": self.worker.pid if self.worker is not None else 0, "epoch": self.epoch, "epochs": self.epochs,
+            "state": self.state.value,
             "host": self.host, "failure": self.failure, "stopped": self.stopped, "peer_mode": self.peer_mode,
             "reserve": self.reserve, "environment": dict(self.environment),
         }  # fmt: skip

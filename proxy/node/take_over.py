@@ -20,6 +20,7 @@ from ..keeper.client import Keeper
 from ..keeper.log import Log
 from ..keeper.socket_lock import SocketInUse
 from ..ranks.states import SessionState
+from .addresses import Addresses
 from .registry import Registry
 from .session import Session
 from .session_memory import SessionMemory
@@ -146,8 +147,9 @@ class TakeOver:
             return self._log.delete(f"session/{number}")
         session = Session(
             number, left["token"], left["gpu"], left["pid"], left["rank"], left["world_size"], printable(left["job"]),
-            left["slot"], memory, left["address_base"], host=left["host"], program=left["program"], worker=worker,
-            epoch=left["epoch"], failure=left["failure"], peer_mode=left["peer_mode"], reserve=left["reserve"],
+            left["slot"], memory, Addresses(**left["addresses"]), host=left["host"], program=left["program"],
+            worker=worker, epoch=left["epoch"], epochs=left["epochs"], failure=left["failure"],
+            peer_mode=left["peer_mode"], reserve=left["reserve"],
             environment=left.get("environment", {}),  # the service before may not have known of it
         )  # fmt: skip
         state = SessionState(left["state"])

@@ -197,7 +197,9 @@ class Ranks(Protocol):
     def workers_on(self, gpu: int) -> Sequence[Worker]:
         """The living workers of a GPU, those of sessions first."""
 
-    def next_epoch(self) -> int: ...
+    def next_epoch(self, ranks: Iterable[Rank]) -> int:
+        """Of their job: newer than all that any of them has seen. Another service does not give it again."""
+
     def renew_communicators(self, ranks: Iterable[Rank]) -> None:
         """The next join of any of them gets a new segment."""
 

@@ -113,7 +113,7 @@ class Recovery:
         self._wait_for_replay()
 
     def _fence(self) -> int:
-        epoch = self._ranks.next_epoch()
+        epoch = self._ranks.next_epoch(self.group)
         with self._ranks.changed:
             self._lost = set()
             want_open(self.group)
@@ -271,7 +271,7 @@ class Recovery:
     def _end_unusable(self) -> None:
         """Ends workers whose device cannot be used any more; what they alone hold is kept where it can be read."""
         if sick := self.incident.readable():
-            self.transfers.notes.extend(rescue(sick, self._ranks.next_epoch()))
+            self.transfers.notes.extend(rescue(sick, self._ranks.next_epoch(sick)))
         self.incident.kill_unusable()
 
     def _healthy(self) -> Sequence[Rank]:

@@ -201,7 +201,7 @@ PATCHES: dict[str, tuple[str, Callable[[], Any]]] = {
 }  # fmt: skip
 
 
-def _same_epoch(registry: Registry) -> int:
+def _same_epoch(registry: Registry, ranks: Any) -> int:
     registry.epoch = max(1, registry.epoch)
     registry._told.begin(registry.epoch)
     return registry.epoch

@@ -88,7 +88,7 @@ class NodeService:
             session=session.number,
             token=session.token,
             worker_socket=op_socket(worker.socket),
-            **session.addresses(),
+            **session.addresses.fields(),
             **session.pinned(),
         )
 

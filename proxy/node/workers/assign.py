@@ -160,5 +160,5 @@ def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:
         snapshot_path=memory.snapshot.path, snapshot_bytes=memory.snapshot.size,
         board_path=registry.board.path, rebuild=rebuild, epoch=session.epoch, guest=session.host != session.gpu,
         pinned_path=memory.pinned.path if memory.pinned is not None else "",
-        **session.addresses(), **session.pinned(),
+        **session.addresses.fields(), **session.pinned(),
     )  # fmt: skip

@@ -21,9 +21,11 @@ PARAMETERS, STATISTICS, BATCH, GRADIENTS = 0, BLOCK, 2 * BLOCK, 3 * BLOCK
 #: Classes of their blocks, by ordinal: parameters have a replica, statistics are the rank's own.
 CLASSES = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
 UNIQUE_ID = b"world".ljust(128, b"\0")
-SLOT = 128  # bytes of a session's slot on the board
-#: Where the board has what sessions show of their boundaries (BoardHistory), from one to the next, and what is used.
+SLOT = 64  # bytes of a session's slot on each part of the board
+#: Where the board has what sessions show of their boundaries (JobHistory), from one to the next, and what is used.
 HISTORIES, HISTORY, SHOWN = 256 * SLOT + 4096, 1 << 20, 64 << 10
+#: Where its other part begins (NodeBoard), after names of communicators.
+NODE = HISTORIES + 256 * (HISTORY + (64 << 10))
 ITEM = struct.Struct("<QIIIiQQQdQ")
 
 
@@ -90,12 +92,13 @@ class Rank:
         return stats(self.executor, self.rank + 1)
 
     def reached(self) -> int:
-        """The optimizer step whose begin it has come to, as it says on the board (struct BoardSlot)."""
+        """The optimizer step whose begin it has come to, as it says on the board (struct JobSlot)."""
         return int.from_bytes(os.pread(self.board.fds["board"], 8, SLOT * self.rank + 24), "little")
 
     def lose(self) -> None:
         """The worker is gone. Its slot on the board is not: a killed process clears nothing."""
-        places = [(SLOT, SLOT * self.rank), (SHOWN, HISTORIES + HISTORY * self.rank)]
+        slots = [(SLOT, place + SLOT * self.rank) for place in (0, NODE)]
+        places = [*slots, (SHOWN, HISTORIES + HISTORY * self.rank)]
         kept = [(os.pread(self.board.fds["board"], *place), place[1]) for place in places]
         self.executor.close()
         for content, offset in kept:

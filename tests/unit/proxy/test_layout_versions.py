@@ -38,13 +38,15 @@ def digest(text: str) -> str:
 
 
 def board() -> str:
-    header = (ROOT / "proxy/native/base/shared/board.h").read_text()
-    slot = re.search(r"struct alignas\(64\) BoardSlot \{.*?^\};", header, re.DOTALL | re.MULTILINE)
-    words = re.findall(r"(?:constexpr|return) [^;]*(?:kSlots|kTurnGpus|kBytes|word\()[^;]*;", header)
+    shared = ROOT / "proxy/native/base/shared"
+    job, node, both = ((shared / name).read_text() for name in ("job_board.h", "node_board.h", "board.h"))
+    slots = [re.search(r"struct alignas\(64\) \w+Slot \{.*?^\};", header, FLAGS) for header in (job, node)]
+    constants = r"(?:constexpr|return) [^;]*(?:kSlots|kTurnGpus|kBytes|word\()[^;]*;"
+    words = [word for one in (job, node, both) for word in re.findall(constants, one)]
     tally = (ROOT / "proxy/native/base/tally.cpp").read_text()
-    history = re.search(r"^std::vector<uint64_t> RankHistory::pack.*?^\}", tally, re.DOTALL | re.MULTILINE)
-    assert slot and words and history
-    return without_comments(" ".join([slot[0], *words, history[0]]))
+    history = re.search(r"^std::vector<uint64_t> RankHistory::pack.*?^\}", tally, FLAGS)
+    assert all(slots) and words and history
+    return without_comments(" ".join([*(one[0] for one in slots if one), *words, history[0]]))
 
 
 def ops() -> str:

@@ -21,11 +21,10 @@ from jitc.proxy.common.config import (
     PINNED_BASE,
     PINNED_MOST,
     SLOTS,
-    address_range,
-    pinned_address,
 )
 from jitc.proxy.common.paths import PROTOCOL_VERSION
 from jitc.proxy.keeper.socket_lock import SocketInUse, SocketLock
+from jitc.proxy.node.addresses import Addresses, free, nth
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -90,19 +89,29 @@ def test_sessions_have_ranges_of_their_own(service: Service) -> None:
 
 def test_ranges_do_not_meet_and_the_first_are_large() -> None:
     """PyTorch's expandable segments reserve more than the GPU has, several times over."""
-    ranges = [address_range(slot) for slot in range(SLOTS)]
-    assert [size for _, size in ranges] == [2**41] * 16 + [2**38] * 48
-    assert all(base + size == following for (base, size), (following, _) in pairwise(ranges))
-    assert sum(ranges[-1]) == PINNED_BASE
+    ranges = [nth(number) for number in range(SLOTS)]
+    assert [one.bytes for one in ranges] == [2**41] * 16 + [2**38] * 48
+    assert all(one.base + one.bytes == following.base for one, following in pairwise(ranges))
+    assert ranges[-1].base + ranges[-1].bytes == PINNED_BASE
     assert PINNED_BASE + SLOTS * PINNED_MOST <= 0x5000_0000_0000  # programs lie above
 
 
 def test_ranges_fit_wherever_they_begin() -> None:
     for base in ADDRESS_BASES:
-        assert address_range(0, base)[0] == base
-        assert sum(address_range(SLOTS - 1, base)) == pinned_address(0, base)
-        assert pinned_address(SLOTS, base) <= 0x5000_0000_0000
+        first, last = nth(0, base), nth(SLOTS - 1, base)
+        assert first.base == base and last.base + last.bytes == first.pinned
+        assert last.pinned + PINNED_MOST <= 0x5000_0000_0000
     assert ADDRESS_BASES[0] == max(ADDRESS_BASES) and len(set(ADDRESS_BASES)) == len(ADDRESS_BASES)
+
+
+def test_a_range_is_free_that_meets_none() -> None:
+    """Also none of a session that began where ranges begin elsewhere."""
+    base = ADDRESS_BASES[0]
+    assert free([], base) == nth(0)
+    assert free([nth(0), nth(2)], base) == nth(1)
+    assert free([Addresses(nth(0).base + 4096, 2**41, nth(7).pinned)], base) == nth(2)
+    assert free([Addresses(1 << 40, 4096, nth(0).pinned + 4096)], base) == nth(2)
+    assert free([nth(number) for number in range(SLOTS)], base) is None
 
 
 def test_second_owner_is_refused(service: Service) -> None:

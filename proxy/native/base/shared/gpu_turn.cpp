@@ -20,12 +20,12 @@ uint64_t now() {
   return static_cast<uint64_t>(time.tv_sec) * kNanoseconds + static_cast<uint64_t>(time.tv_nsec);
 }
 
-bool waits(const BoardSlot& slot, uint64_t at) {
+bool waits(const NodeSlot& slot, uint64_t at) {
   return slot.wants_since.load() != 0 && slot.seen_waiting.load() + kSilent > at;
 }
 }  // namespace
 
-GpuTurn::GpuTurn(const Board& board, const std::string& path, uint32_t slot, uint32_t gpu, bool guest)
+GpuTurn::GpuTurn(const NodeBoard& board, const std::string& path, uint32_t slot, uint32_t gpu, bool guest)
     : board_(board),
       slot_(board.slot(slot)),
       doorbell_(board.turn_doorbell(gpu)),
@@ -58,10 +58,10 @@ bool GpuTurn::beside() const { return lock(F_RDLCK); }
 bool GpuTurn::alone() const { return lock(F_WRLCK); }
 void GpuTurn::leave() const { lock(F_UNLCK); }
 
-std::vector<const BoardSlot*> GpuTurn::others() const {
-  std::vector<const BoardSlot*> found;
-  for (uint32_t index = 0; index < Board::kSlots; ++index) {
-    const BoardSlot& one = board_.slot(index);
+std::vector<const NodeSlot*> GpuTurn::others() const {
+  std::vector<const NodeSlot*> found;
+  for (uint32_t index = 0; index < NodeBoard::kSlots; ++index) {
+    const NodeSlot& one = board_.slot(index);
     if (&one != &slot_ && one.session.load() && one.gpu.load() == gpu_ + 1) found.push_back(&one);
   }
   return found;
@@ -69,7 +69,7 @@ std::vector<const BoardSlot*> GpuTurn::others() const {
 
 bool GpuTurn::has_guests() const {
   const auto here = others();
-  return !here.empty() && (slot_.guest.load() || std::ranges::any_of(here, [](const BoardSlot* one) {
+  return !here.empty() && (slot_.guest.load() || std::ranges::any_of(here, [](const NodeSlot* one) {
                              return one->guest.load() != 0;
                            }));
 }
@@ -94,7 +94,7 @@ void GpuTurn::want(uint64_t bytes) const {
 std::optional<GpuTurn::Waiting> GpuTurn::waiting() const {
   const uint64_t at = now();
   std::optional<Waiting> first;
-  for (const BoardSlot* const one : others()) {
+  for (const NodeSlot* const one : others()) {
     if (!waits(*one, at)) continue;
     const uint64_t since = one->wants_since.load();
     if (since && (!first || since < first->since)) first = {one->wants_bytes.load(), since};
@@ -113,7 +113,7 @@ void GpuTurn::stay(bool stays) const {
 }
 
 bool GpuTurn::is_blocked() const {
-  return std::ranges::any_of(others(), [](const BoardSlot* one) { return one->stays.load() != 0; });
+  return std::ranges::any_of(others(), [](const NodeSlot* one) { return one->stays.load() != 0; });
 }
 
 void GpuTurn::ring() const {

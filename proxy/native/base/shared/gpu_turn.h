@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "board.h"
+#include "node_board.h"
 
 namespace jitc {
 
 class GpuTurn {
  public:
   /// path: of the board. The session is not on the GPU yet.
-  GpuTurn(const Board& board, const std::string& path, uint32_t slot, uint32_t gpu, bool guest);
+  GpuTurn(const NodeBoard& board, const std::string& path, uint32_t slot, uint32_t gpu, bool guest);
   ~GpuTurn();
   GpuTurn(const GpuTurn&) = delete;
   GpuTurn& operator=(const GpuTurn&) = delete;
@@ -66,10 +66,10 @@ class GpuTurn {
 
  private:
   bool lock(short kind) const;
-  std::vector<const BoardSlot*> others() const;
+  std::vector<const NodeSlot*> others() const;
 
-  const Board& board_;
-  BoardSlot& slot_;
+  const NodeBoard& board_;
+  NodeSlot& slot_;
   std::atomic<uint32_t>&doorbell_, &crowded_;
   const uint32_t gpu_;
   int file_ = -1;

@@ -8,14 +8,14 @@
 
 #include <algorithm>
 
-#include "board.h"
+#include "node_board.h"
 
 namespace jitc {
 namespace {
 bool fits(uint64_t used, uint64_t bytes, uint64_t limit) { return bytes <= limit && used <= limit - bytes; }
 }  // namespace
 
-BoardBudget::BoardBudget(const Board& board, uint32_t slot, uint32_t gpu, bool resumes)
+BoardBudget::BoardBudget(const NodeBoard& board, uint32_t slot, uint32_t gpu, bool resumes)
     : board_(board), slot_(board.slot(slot)), mark_(gpu + 1) {
   // On another GPU than before nothing is kept for the session: it must fit beside what is there.
   if (resumes && slot_.gpu.load() == mark_) reserved_ = slot_.memory.load();
@@ -29,8 +29,8 @@ void BoardBudget::publish() {
 
 uint64_t BoardBudget::used() const {
   uint64_t sum = 0;
-  for (uint32_t index = 0; index < Board::kSlots; ++index) {
-    const BoardSlot& one = board_.slot(index);
+  for (uint32_t index = 0; index < NodeBoard::kSlots; ++index) {
+    const NodeSlot& one = board_.slot(index);
     if (one.gpu.load() == mark_) sum += one.memory.load();
   }
   return sum;
@@ -81,7 +81,7 @@ void BoardBudget::leave() {
 
 // -- copies --------------------------------------------------------------------------------------------
 
-CopiesBudget::CopiesBudget(const Board& board, uint32_t slot, uint64_t limit, uint64_t held)
+CopiesBudget::CopiesBudget(const NodeBoard& board, uint32_t slot, uint64_t limit, uint64_t held)
     : board_(board), slot_(board.slot(slot)), limit_(limit), held_(held) {
   publish();
 }
@@ -97,7 +97,7 @@ uint64_t CopiesBudget::held() const {
 
 uint64_t CopiesBudget::used() const {
   uint64_t sum = 0;
-  for (uint32_t index = 0; index < Board::kSlots; ++index) sum += board_.slot(index).copies.load();
+  for (uint32_t index = 0; index < NodeBoard::kSlots; ++index) sum += board_.slot(index).copies.load();
   return sum;
 }
 

@@ -10,8 +10,8 @@
 
 namespace jitc {
 
-class Board;
-struct BoardSlot;
+class NodeBoard;
+struct NodeSlot;
 
 class MemoryBudget {
  public:
@@ -48,7 +48,7 @@ class LocalBudget final : public MemoryBudget {
 class BoardBudget final : public MemoryBudget {
  public:
   /// resumes: the slot has the bytes of an earlier worker of the session on this GPU; else it starts empty.
-  BoardBudget(const Board& board, uint32_t slot, uint32_t gpu, bool resumes);
+  BoardBudget(const NodeBoard& board, uint32_t slot, uint32_t gpu, bool resumes);
   bool take(uint64_t bytes, uint64_t limit) override;
   void give(uint64_t bytes) override;
   void vacate(uint64_t held) override;
@@ -64,8 +64,8 @@ class BoardBudget final : public MemoryBudget {
  private:
   void publish();  // with mutex_ held
 
-  const Board& board_;
-  BoardSlot& slot_;
+  const NodeBoard& board_;
+  NodeSlot& slot_;
   const uint32_t mark_;  // of the GPU's slots
   std::mutex mutex_;
   uint64_t held_ = 0, reserved_ = 0;
@@ -76,7 +76,7 @@ class BoardBudget final : public MemoryBudget {
 class CopiesBudget {
  public:
   /// held: of an earlier worker of the session.
-  CopiesBudget(const Board& board, uint32_t slot, uint64_t limit, uint64_t held);
+  CopiesBudget(const NodeBoard& board, uint32_t slot, uint64_t limit, uint64_t held);
   /// Takes the bytes; false if all copies on the node would then take more than the limit.
   bool take(uint64_t bytes);
   void give(uint64_t bytes);
@@ -90,8 +90,8 @@ class CopiesBudget {
  private:
   void publish();  // with mutex_ held
 
-  const Board& board_;
-  BoardSlot& slot_;
+  const NodeBoard& board_;
+  NodeSlot& slot_;
   const uint64_t limit_;
   mutable std::mutex mutex_;
   uint64_t held_;

@@ -78,19 +78,19 @@ void Checkpoints::end_step(uint64_t number, bool waited) {
 /// On the board: this rank is past boundary number.
 void Checkpoints::announce(uint64_t number) {
   pairing.say_alone(boundaries_);
-  pairing.forget_left(shared_.board.group(shared_.request.slot, peers_), boundaries_);
+  pairing.forget_left(shared_.board.job.group(shared_.request.slot, peers_), boundaries_);
   pairing.show(boundaries_);
-  BoardSlot& slot = shared_.slot();
+  JobSlot& slot = shared_.slot();
   slot.reached.store(std::max(slot.reached.load(), number));
   slot.begun.store(std::max(slot.begun.load(), number));
   slot.prepared.store(number);
-  shared_.board.ring();
+  shared_.board.job.ring();
 }
 
 void Checkpoints::commit_known() {
   Counters& at = shared_.at;
   Lifecycle::Lock lock(shared_.life.mutex);
-  const auto group = shared_.board.group(shared_.request.slot, peers_);
+  const auto group = shared_.board.job.group(shared_.request.slot, peers_);
   const uint64_t committed = pairing.newest_common(group, boundaries_).value_or(0);
   if (committed <= at.committed || boundaries_.empty()) return;
   forget_before(std::min(committed, boundaries_.back().number));
@@ -226,7 +226,7 @@ void Checkpoints::replace_rows(uint64_t boundary, const std::vector<LiveRow>& re
 }
 
 void Checkpoints::stand_at(uint64_t boundary) {
-  BoardSlot& slot = shared_.slot();
+  JobSlot& slot = shared_.slot();
   for (auto* const counter : {&slot.prepared, &slot.reached, &slot.begun}) counter->store(boundary);
   pairing.show(boundaries_);
 }

@@ -39,7 +39,7 @@ bool StepGate::at_step_begin(const ops::StepBegin& op, bool waits) {
   shared_.slot().unskippable.store(plan().peer_mode() && !peers_can_finish(step) ? step : 0);
   if (plan().barrier) checkpoints_.pairing.reach(step, checkpoints_.boundaries());
   shared_.slot().reached.store(step);
-  shared_.board.ring();
+  shared_.board.job.ring();
   if (plan().barrier && waits && !wait_for_group(step)) return false;
   Issued& issued = shared_.issued;
   {
@@ -211,14 +211,14 @@ bool StepGate::wait_for_group(uint64_t step) {
   const PhaseTime time(shared_.times.gather);
   const auto started = std::chrono::steady_clock::now();
   for (;;) {
-    const uint32_t seen = shared_.board.doorbell();
+    const uint32_t seen = shared_.board.job.doorbell();
     std::vector<uint32_t> peers;
     {
       const std::lock_guard lock(shared_.life.mutex);
       if (!shared_.runs()) return false;
       peers = checkpoints_.peers();
     }
-    const auto group = shared_.board.group(shared_.request.slot, peers);
+    const auto group = shared_.board.job.group(shared_.request.slot, peers);
     switch (checkpoints_.pairing.gathering(group, step)) {
       case Pairing::Gathering::together:
         return !is_unskippable(group, step) || keep_boundary();
@@ -230,13 +230,13 @@ bool StepGate::wait_for_group(uint64_t step) {
     if (std::chrono::steady_clock::now() - started > kGatherTime)
       return keep_copies("another rank did not reach this optimizer step in " +
                          std::to_string(kGatherTime.count()) + " s");
-    shared_.board.wait(seen, 200);
+    shared_.board.job.wait(seen, 200);
   }
 }
 
 bool StepGate::is_unskippable(const std::vector<uint32_t>& group, uint64_t step) const {
   return std::ranges::any_of(
-      group, [&](uint32_t one) { return shared_.board.slot(one).unskippable.load() == step; });
+      group, [&](uint32_t one) { return shared_.board.job.slot(one).unskippable.load() == step; });
 }
 
 /// What was at the row's address when the step began.

@@ -47,7 +47,7 @@ void StepGate::leave_peers_if_uneven() {
     checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
   }
   if (!plan().peer_mode()) return;
-  const auto group = shared_.board.group(shared_.request.slot, checkpoints_.peers());
+  const auto group = shared_.board.job.group(shared_.request.slot, checkpoints_.peers());
   if (checkpoints_.pairing.uneven() || checkpoints_.pairing.has_uneven_peer(group)) leave_peers();
 }
 

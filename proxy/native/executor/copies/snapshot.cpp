@@ -16,7 +16,7 @@ uint64_t sum(const std::map<uint64_t, uint64_t>& ranges) {
 }
 }  // namespace
 
-Snapshot::Snapshot(const std::string& path, uint64_t bytes, const Board& board, uint32_t slot)
+Snapshot::Snapshot(const std::string& path, uint64_t bytes, const NodeBoard& board, uint32_t slot)
     : map_(path, bytes), bare_(map_.holes()), budget_(board, slot, bytes, bytes - sum(bare_)) {
   free_[0] = bytes;
 }

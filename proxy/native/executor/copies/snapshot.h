@@ -29,7 +29,7 @@ class Snapshot {
   static constexpr size_t kRemembered = 32;
 
   /// bytes: of all copies on the node at most, and so of the arena.
-  Snapshot(const std::string& path, uint64_t bytes, const Board& board, uint32_t slot);
+  Snapshot(const std::string& path, uint64_t bytes, const NodeBoard& board, uint32_t slot);
 
   /// Told of memory that is about to go back to the system.
   void before_release(std::function<void(std::span<std::byte>)> told) { before_release_ = std::move(told); }

@@ -10,7 +10,7 @@ namespace jitc {
 
 bool Lookout::is_in_circle() {
   std::vector<Stander> ranks{{checkpoints_.pairing.standing(), shared_.slot().reached, false}};
-  for (const uint32_t one : shared_.board.group(shared_.request.slot, checkpoints_.peers()))
+  for (const uint32_t one : shared_.board.job.group(shared_.request.slot, checkpoints_.peers()))
     if (one != shared_.request.slot)
       if (auto other = stander(one)) ranks.push_back(std::move(*other));
   const std::span<const Stander> others = std::span(ranks).subspan(1);
@@ -25,9 +25,9 @@ bool Lookout::is_in_circle() {
 
 /// Nothing: it goes on.
 std::optional<Stander> Lookout::stander(uint32_t slot) const {
-  auto history = shared_.board.history(slot);
+  auto history = shared_.board.job.history(slot);
   if (!history) return std::nullopt;
-  const BoardSlot& its = shared_.board.slot(slot);
+  const JobSlot& its = shared_.board.job.slot(slot);
   Stander found{std::move(history->standing), its.reached, false};
   if (found.standing != Standing{}) return found;
   found.at_step = its.begun < found.reached;

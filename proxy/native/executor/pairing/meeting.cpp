@@ -20,7 +20,7 @@ bool Meeting::before(const RecordHeader& record) {
   if (passes_) return --passes_, true;
   const auto& op = as<ops::Collective>(op_of(record));
   checkpoints_.pairing.show(checkpoints_.boundaries());
-  shared_.board.ring();
+  shared_.board.job.ring();
   const Encounter found = await(op);
   if (waits_.exchange(false)) checkpoints_.pairing.stand({}, checkpoints_.boundaries());
   if (!shared_.runs()) return false;
@@ -36,13 +36,13 @@ Encounter Meeting::await(const ops::Collective& op) {
   Lookout lookout(shared_, checkpoints_);
   const auto end = Lookout::Clock::now() + patience_;
   for (;;) {
-    const uint32_t seen = shared_.board.doorbell();
+    const uint32_t seen = shared_.board.job.doorbell();
     const Encounter found = look(op);
     if (found != Encounter::waits || !shared_.runs()) return found;
     stand_before(op);
     const bool in_circle = lookout.is_in_circle();
     if (in_circle || Lookout::Clock::now() > end) return in_vain(in_circle), Encounter::none;
-    shared_.board.wait(seen, kLookMilliseconds);
+    shared_.board.job.wait(seen, kLookMilliseconds);
   }
 }
 
@@ -58,8 +58,8 @@ void Meeting::stand_before(const ops::Collective& op) {
 
 /// By any rank of the node: which of them are of this job is looked up then.
 bool Meeting::is_called() const {
-  for (uint32_t slot = 0; slot < Board::kSlots; ++slot)
-    if (slot != shared_.request.slot && shared_.board.slot(slot).alone.load(std::memory_order_relaxed))
+  for (uint32_t slot = 0; slot < JobBoard::kSlots; ++slot)
+    if (slot != shared_.request.slot && shared_.board.job.slot(slot).alone.load(std::memory_order_relaxed))
       return true;
   return false;
 }
@@ -69,11 +69,11 @@ Encounter Meeting::look(const ops::Collective& op) const {
   const Tally next = shared_.issued.table.communications().counts_of(op);
   mine.kept.push_back({shared_.at.last_boundary + 1, mine.now});
   std::vector<RankHistory> calling, others;
-  for (const uint32_t one : shared_.board.group(shared_.request.slot, checkpoints_.peers())) {
+  for (const uint32_t one : shared_.board.job.group(shared_.request.slot, checkpoints_.peers())) {
     if (one == shared_.request.slot) continue;
-    auto history = shared_.board.history(one);
+    auto history = shared_.board.job.history(one);
     if (!history) continue;
-    (shared_.board.slot(one).alone.load() ? calling : others).push_back(std::move(*history));
+    (shared_.board.job.slot(one).alone.load() ? calling : others).push_back(std::move(*history));
   }
   return encounter(mine, next, calling, others);
 }

@@ -1,7 +1,7 @@
 // Boundaries for a rank that makes no optimizer steps (an actor, an evaluation, a parameter server), or fewer
 // than others: its worker makes one where it meets a boundary of theirs.
 //
-// Ranks whose newest boundaries belong with none of this rank's say so on the board (BoardSlot::alone).
+// Ranks whose newest boundaries belong with none of this rank's say so on the board (JobSlot::alone).
 // Before a collective with such a rank, this one waits until that one has come to it too: whatever boundary
 // comes before it has been made by then, and where both have done the same a boundary is made here. It costs
 // no time that the collective would not have cost, unless the other rank comes only after something else that

@@ -41,7 +41,7 @@ RankHistory Pairing::history(const Boundaries& boundaries) const {
 void Pairing::show(const Boundaries& boundaries) {
   const RankHistory mine = history(boundaries);
   connected_ = connected_ || connect(mine.now);
-  if (shared_.board.show(shared_.request.slot, mine) && connected_)
+  if (shared_.board.job.show(shared_.request.slot, mine) && connected_)
     told_full_ = false;
   else if (!std::exchange(told_full_, true))
     shared_.notice(
@@ -52,13 +52,13 @@ void Pairing::show(const Boundaries& boundaries) {
 bool Pairing::connect(const Tally& tally) {
   bool all = true;
   for (const Membership& one : tally.memberships)
-    all = shared_.board.join(shared_.request.slot, one.communicator) && all;
+    all = shared_.board.job.join(shared_.request.slot, one.communicator) && all;
   return all;
 }
 
 void Pairing::will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries) {
   if (op.ranks < 2) return;
-  if (!shared_.board.join(shared_.request.slot, communicator_name(op.unique_id))) connected_ = false;
+  if (!shared_.board.job.join(shared_.request.slot, communicator_name(op.unique_id))) connected_ = false;
   joined_ = {op};
   show(boundaries);
   joined_.clear();
@@ -89,7 +89,7 @@ std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& grou
   std::vector<RankHistory> ranks{history(boundaries)};
   for (const uint32_t one : group) {
     if (one == shared_.request.slot) continue;
-    auto other = shared_.board.history(one);
+    auto other = shared_.board.job.history(one);
     if (!other) return std::nullopt;  // it has not come that far, or shows another one right now
     ranks.push_back(std::move(*other));
   }
@@ -112,7 +112,7 @@ void Pairing::forget_left(const std::vector<uint32_t>& group, const Boundaries& 
   for (const uint32_t slot : group) {
     if (names.empty()) return;
     if (slot == shared_.request.slot) continue;
-    const auto other = shared_.board.history(slot);
+    const auto other = shared_.board.job.history(slot);
     if (!other) return;
     std::erase_if(names, [&](uint64_t name) {
       return !has_left(other->now, name, true) ||
@@ -121,7 +121,7 @@ void Pairing::forget_left(const std::vector<uint32_t>& group, const Boundaries& 
     });
   }
   shared_.issued.table.communications().forget(names);
-  for (const uint64_t name : names) shared_.board.part(shared_.request.slot, name);
+  for (const uint64_t name : names) shared_.board.job.part(shared_.request.slot, name);
 }
 
 void Pairing::reach(uint64_t step, const Boundaries& boundaries) {
@@ -137,9 +137,9 @@ Pairing::Gathering Pairing::gathering(const std::vector<uint32_t>& group, uint64
   Gathering found = Gathering::together;
   for (const uint32_t one : group) {
     if (one == shared_.request.slot) continue;
-    const bool here = shared_.board.slot(one).reached.load() >= step;
+    const bool here = shared_.board.job.slot(one).reached.load() >= step;
     if (!here) found = Gathering::waits;
-    const auto other = shared_.board.history(one);
+    const auto other = shared_.board.job.history(one);
     if (!other) continue;
     const bool apart =
         here ? other->step == step && !agree_at_step(own, *other) : is_ahead(other->now, at_step_);
@@ -150,7 +150,7 @@ Pairing::Gathering Pairing::gathering(const std::vector<uint32_t>& group, uint64
 
 bool Pairing::has_uneven_peer(const std::vector<uint32_t>& group) const {
   return std::ranges::any_of(group, [&](uint32_t slot) {
-    const auto other = slot == shared_.request.slot ? std::nullopt : shared_.board.history(slot);
+    const auto other = slot == shared_.request.slot ? std::nullopt : shared_.board.job.history(slot);
     return other && other->uneven;
   });
 }

@@ -37,7 +37,7 @@ Position Recovery::fence(uint64_t epoch) {
   }
   life.epoch = epoch;
   parts_.boundaries.stop_after(0);
-  BoardSlot& slot = shared_.slot();
+  JobSlot& slot = shared_.slot();
   slot.epoch.store(epoch);
   const Counters& at = shared_.at;
   Position position{at.committed,
@@ -58,7 +58,7 @@ Position Recovery::fence(uint64_t epoch) {
 void Recovery::stop_dispatcher(Lifecycle::Lock& lock) {
   Lifecycle& life = shared_.life;
   life.state = Lifecycle::State::fenced;
-  shared_.board.ring();
+  shared_.board.job.ring();
   life.changed.notify_all();
   // Only behind the barrier: without it the dispatcher is ahead of streams that may wait for a lost peer.
   // What the policy is by now says nothing of the step that is under way.

@@ -266,7 +266,7 @@ void Dispatcher::issue(const ops::OpHeader& op) {
   const bool collective = window == ops::Window::collective || window == ops::Window::launched_collective;
   if (!collective || !(checkpoints.plan.current().barrier || shared_.slot().alone)) return;
   checkpoints.pairing.show(checkpoints.boundaries());
-  shared_.board.ring();
+  shared_.board.job.ring();
 }
 
 }  // namespace jitc

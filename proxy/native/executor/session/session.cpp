@@ -20,7 +20,7 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
     shared_.board.leave(request.slot);
     checkpoints_.pairing.show(checkpoints_.boundaries());
   }
-  shared_.slot().session.store(request.session);
+  shared_.board.enter(request.slot, request.session);
   shared_.slot().epoch.store(request.epoch);
   shared_.life.accepting = !request.rebuild;
   dispatcher_.start();
@@ -57,7 +57,7 @@ void Session::make_device() {
 Session::~Session() {
   client_.detach();
   stop();
-  shared_.board.ring();
+  shared_.board.job.ring();
   shared_.backend->fence();
   dispatcher_.join();
   late_.stop();

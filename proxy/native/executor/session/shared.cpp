@@ -5,13 +5,13 @@
 namespace jitc {
 namespace {
 
-std::shared_ptr<BoardBudget> open_budget(const Board& board, const SessionRequest& request,
+std::shared_ptr<BoardBudget> open_budget(const NodeBoard& board, const SessionRequest& request,
                                          const DeviceOptions& options) {
-  if (request.slot >= Board::kSlots) throw Error("the board has no slot " + std::to_string(request.slot));
+  if (request.slot >= NodeBoard::kSlots) throw Error("the board has no slot " + std::to_string(request.slot));
   return std::make_shared<BoardBudget>(board, request.slot, options.gpu, request.rebuild);
 }
 
-std::shared_ptr<GpuTurn> open_turn(const Board& board, const SessionRequest& request,
+std::shared_ptr<GpuTurn> open_turn(const NodeBoard& board, const SessionRequest& request,
                                    const DeviceOptions& options) {
   auto turn = std::make_shared<GpuTurn>(board, request.board_path, request.slot, options.gpu, request.guest);
   return turn->usable() ? turn : nullptr;
@@ -24,9 +24,9 @@ Shared::Shared(const SessionRequest& request, const DeviceOptions& options, Host
       host(host),
       journal(request.journal, request.spill, request.rebuild),
       board(request.board_path),
-      budget(open_budget(board, request, options)),
-      turn(open_turn(board, request, options)),
-      snapshot(request.snapshot_path, request.snapshot_bytes, board, request.slot),
+      budget(open_budget(board.node, request, options)),
+      turn(open_turn(board.node, request, options)),
+      snapshot(request.snapshot_path, request.snapshot_bytes, board.node, request.slot),
       pinned(request.pinned),
       images(options.images, request.session, request.rebuild),
       progress(pinned.range()),
@@ -48,7 +48,7 @@ void Shared::fault(uint64_t sequence, uint32_t status, std::string_view cause, s
     life.state = Lifecycle::State::faulted;
     life.changed.notify_all();
   }
-  board.ring();
+  board.job.ring();
   host.report_fault(request.session, sequence, status, std::string(cause), std::string(message));
 }
 

@@ -69,7 +69,7 @@ class Shared {
   /// To a client that has just attached: what it missed, and how the session ended. With Lifecycle::mutex
   /// held.
   void repeat_notices(bool with_end);
-  BoardSlot& slot() const { return board.slot(request.slot); }
+  JobSlot& slot() const { return board.job.slot(request.slot); }
 
   const SessionRequest request;
   const DeviceOptions options;

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from damage_rig import PLACES, Flip, places, written
-from executor_rank import BLOCK, CLASSES, SLOT, STATISTICS, Rank, minibatch, start_two, stop
+from executor_rank import BLOCK, CLASSES, NODE, SLOT, STATISTICS, Rank, minibatch, start_two, stop
 from executor_rig import wait_for
 from recovery_rig import RESTORED, Recoveries, holds
 
 from jitc.proxy.recovery.restore import restore
 
-#: Of the slots of both ranks.
-COUNTERS = [(0, 48), (SLOT, SLOT + 48)]
+#: Of the slots of both ranks, on both parts of the board.
+COUNTERS = [(0, 48), (SLOT, SLOT + 48), (NODE, NODE + 16), (NODE + SLOT, NODE + SLOT + 16)]
 
 
 Rows = dict[int, list[list[dict[str, Any]]]]
@@ -193,11 +193,12 @@ def test_the_board(expected: Rows, ranks: list[Rank], monkeypatch: pytest.Monkey
     peer_mode(ranks)
     forward(ranks)
     recoveries, board = Recoveries(ranks), ranks[0].board
-    as_it_was = os.pread(board.fds["board"], 2 * SLOT, 0)
+    as_it_was = {part: os.pread(board.fds["board"], 2 * SLOT, part) for part in (0, NODE)}
     for flip in places("board", COUNTERS, count=PLACES // 2):
         if recoveries.run([1], True, lambda flip=flip: flip.apply(board)) == RESTORED:
             check(ranks, recoveries, expected)
-        os.pwrite(board.fds["board"], as_it_was, 0)
+        for part, content in as_it_was.items():
+            os.pwrite(board.fds["board"], content, part)
     assert recoveries.run([1], True) == RESTORED
     check(ranks, recoveries, expected)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from toolkit.waiting import until
 
 from jitc.proxy.node.registry import Registry
 from jitc.proxy.ranks.cuts import Boundaries
+from jitc.proxy.ranks.rank import Rank
 from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.recovery import replay
 from jitc.proxy.recovery.coordinator import Coordinator
@@ -133,11 +135,11 @@ def test_a_program_that_ends_as_its_recovery_begins(service: Service, monkeypatc
     assert session.worker is not None
     next_epoch = Registry.next_epoch
 
-    def ends(registry: Registry) -> int:
+    def ends(registry: Registry, ranks: Iterable[Rank]) -> int:
         if session.state is not SessionState.CLOSED:
             client.close()
             until(lambda: session.state is SessionState.CLOSED, 30, "the session is closed")
-        return next_epoch(registry)
+        return next_epoch(registry, ranks)
 
     monkeypatch.setattr(Registry, "next_epoch", ends)
     session.worker.kill()

@@ -29,7 +29,7 @@
 namespace jitc {
 namespace {
 constexpr auto kLook = std::chrono::milliseconds(1);
-constexpr uint64_t kBytes = 16u << 20, kLimitSeconds = 30, kBellPage = Board::kSlots * sizeof(BoardSlot);
+constexpr uint64_t kBytes = 16u << 20, kLimitSeconds = 30, kBellPage = JobBoard::kDoorbell;
 static_assert(kBellPage % 4096 == 0);
 
 std::byte* bell_page = nullptr;

@@ -1,14 +1,15 @@
 // What the board does with more than it has places for; run by tests/unit/executor/state/test_board.py with
 // the path of a file for it. Prints what is wrong.
-#include "base/shared/board.h"
-
 #include <cstdio>
 #include <limits>
+
+#include "base/shared/job_board.h"
+#include "base/shared/shared_map.h"
 
 namespace {
 using namespace jitc;
 
-constexpr uint64_t kNames = std::tuple_size_v<BoardNames>;
+constexpr uint64_t kNames = std::tuple_size_v<JobNames>;
 
 #define CHECK(condition)                                         \
   do {                                                           \
@@ -16,7 +17,7 @@ constexpr uint64_t kNames = std::tuple_size_v<BoardNames>;
   } while (false)
 
 /// Communicators that a session belongs to.
-int names(const Board& board) {
+int names(const JobBoard& board) {
   board.slot(1).session = 5, board.slot(2).session = 6;
   for (uint64_t name = 1; name <= kNames; ++name) CHECK(board.join(1, name));
   CHECK(!board.join(1, kNames + 1));
@@ -44,11 +45,11 @@ RankHistory history(size_t boundaries) {
 }
 
 /// What a rank shows of its boundaries: too much is nothing, rather than a part or what was there before.
-int histories(const Board& board) {
+int histories(const JobBoard& board) {
   size_t most = 1;
   while (board.show(3, history(most))) ++most;
-  CHECK(history(most).pack().size() > BoardHistory::kWords);
-  CHECK(history(most - 1).pack().size() <= BoardHistory::kWords && most > 100);
+  CHECK(history(most).pack().size() > JobHistory::kWords);
+  CHECK(history(most - 1).pack().size() <= JobHistory::kWords && most > 100);
   CHECK(!board.history(3));
   CHECK(board.show(3, history(2)) && board.history(3)->kept.size() == 2);
   return 0;
@@ -56,6 +57,7 @@ int histories(const Board& board) {
 }  // namespace
 
 int main(int, char** arguments) {
-  const Board board(arguments[1]);
+  const SharedMap memory(arguments[1], JobBoard::kBytes);
+  const JobBoard board(memory.data());
   return names(board) || histories(board);
 }

@@ -49,7 +49,7 @@ Shared& shared_memory() {
 
 // Both, with the same functions.
 struct GpuBudget {
-  GpuBudget(const Board& board, uint32_t slot) : budget(board, slot, 0, false) {}
+  GpuBudget(const NodeBoard& board, uint32_t slot) : budget(board, slot, 0, false) {}
   bool take(uint64_t bytes) { return budget.take(bytes, kLimit); }
   void give(uint64_t bytes) { budget.give(bytes); }
   uint64_t used() const { return budget.used(); }
@@ -57,7 +57,7 @@ struct GpuBudget {
 };
 
 struct NodeBudget {
-  NodeBudget(const Board& board, uint32_t slot) : budget(board, slot, kLimit, 0) {}
+  NodeBudget(const NodeBoard& board, uint32_t slot) : budget(board, slot, kLimit, 0) {}
   bool take(uint64_t bytes) { return budget.take(bytes); }
   void give(uint64_t bytes) { budget.give(bytes); }
   uint64_t used() const { return budget.used(); }
@@ -96,7 +96,7 @@ void churn(Budget& budget, Shared& shared, int process) {
 }
 
 template <class Budget>
-void in_processes(const Board& board, const std::function<void(Budget&, int)>& body) {
+void in_processes(const NodeBoard& board, const std::function<void(Budget&, int)>& body) {
   for (int process = 0; process < kProcesses; ++process) {
     if (fork() != 0) continue;
     Budget budget(board, static_cast<uint32_t>(process));
@@ -108,7 +108,7 @@ void in_processes(const Board& board, const std::function<void(Budget&, int)>& b
 }
 
 template <class Budget>
-void check(const Board& board, Shared& shared) {
+void check(const NodeBoard& board, Shared& shared) {
   in_processes<Budget>(board, [&](Budget& budget, int process) { race(budget, shared, process); });
   require(shared.without == 0, "in a round nobody, or more than one, had what one could have");
   in_processes<Budget>(board, [&](Budget& budget, int process) { churn(budget, shared, process); });
@@ -124,7 +124,8 @@ int main() {
   using namespace jitc;
   alarm(100);
   const int fd = memfd_create("test-board", 0);
-  const Board board("/proc/self/fd/" + std::to_string(fd));
+  const Board whole("/proc/self/fd/" + std::to_string(fd));
+  const NodeBoard& board = whole.node;
   Shared& shared = shared_memory();
   check<GpuBudget>(board, shared);
   check<NodeBudget>(board, shared);

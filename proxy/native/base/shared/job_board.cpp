@@ -1,4 +1,4 @@
-#include "board.h"
+#include "job_board.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -10,8 +10,8 @@
 
 namespace jitc {
 
-bool Board::join(uint32_t slot_index, uint64_t communicator) const {
-  BoardNames& names = names_of(slot_index);
+bool JobBoard::join(uint32_t slot_index, uint64_t communicator) const {
+  JobNames& names = names_of(slot_index);
   std::atomic<uint32_t>& used = slot(slot_index).communicators;
   std::optional<uint32_t> free;
   for (uint32_t i = 0; i < used.load(); ++i) {
@@ -24,13 +24,13 @@ bool Board::join(uint32_t slot_index, uint64_t communicator) const {
   return true;
 }
 
-void Board::part(uint32_t slot_index, uint64_t communicator) const {
-  BoardNames& names = names_of(slot_index);
+void JobBoard::part(uint32_t slot_index, uint64_t communicator) const {
+  JobNames& names = names_of(slot_index);
   for (uint32_t i = 0; i < slot(slot_index).communicators.load(); ++i)
     if (names[i].load() == communicator) names[i].store(0);
 }
 
-std::vector<uint64_t> Board::names(uint32_t slot_index) const {
+std::vector<uint64_t> JobBoard::names(uint32_t slot_index) const {
   std::vector<uint64_t> found;
   const uint64_t used =
       std::min<uint64_t>(slot(slot_index).communicators.load(), names_of(slot_index).size());
@@ -39,7 +39,7 @@ std::vector<uint64_t> Board::names(uint32_t slot_index) const {
   return found;
 }
 
-std::vector<uint32_t> Board::group(uint32_t slot_index, const std::vector<uint32_t>& named) const {
+std::vector<uint32_t> JobBoard::group(uint32_t slot_index, const std::vector<uint32_t>& named) const {
   std::vector<uint32_t> found{slot_index}, rest;
   for (uint32_t one = 0; one < kSlots; ++one)
     if (one != slot_index && slot(one).session.load())
@@ -57,16 +57,17 @@ std::vector<uint32_t> Board::group(uint32_t slot_index, const std::vector<uint32
   return found;
 }
 
-uint64_t Board::least(const std::vector<uint32_t>& chosen, std::atomic<uint64_t> BoardSlot::* counter) const {
+uint64_t JobBoard::least(const std::vector<uint32_t>& chosen,
+                         std::atomic<uint64_t> JobSlot::* counter) const {
   uint64_t least = UINT64_MAX;
   for (const uint32_t one : chosen) least = std::min(least, (slot(one).*counter).load());
   return least;
 }
 
-bool Board::show(uint32_t slot_index, const RankHistory& history) const {
-  BoardHistory& shown = history_of(slot_index);
+bool JobBoard::show(uint32_t slot_index, const RankHistory& history) const {
+  JobHistory& shown = history_of(slot_index);
   const std::vector<uint64_t> words = history.pack();
-  const bool fits = words.size() <= BoardHistory::kWords;
+  const bool fits = words.size() <= JobHistory::kWords;
   const uint64_t revision = shown.revision.load(std::memory_order_relaxed) | 1;
   shown.revision.store(revision, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
@@ -76,9 +77,9 @@ bool Board::show(uint32_t slot_index, const RankHistory& history) const {
   return fits;
 }
 
-std::optional<RankHistory> Board::history(uint32_t slot_index) const {
+std::optional<RankHistory> JobBoard::history(uint32_t slot_index) const {
   constexpr int kTries = 100;  // a write takes microseconds
-  BoardHistory& shown = history_of(slot_index);
+  JobHistory& shown = history_of(slot_index);
   for (int left = kTries; left; --left) {
     const uint64_t before = shown.revision.load(std::memory_order_acquire);
     std::vector<uint64_t> words(
@@ -91,37 +92,25 @@ std::optional<RankHistory> Board::history(uint32_t slot_index) const {
   return std::nullopt;
 }
 
-void Board::leave(uint32_t slot_index) const {
-  BoardSlot& own = slot(slot_index);
+void JobBoard::leave(uint32_t slot_index) const {
+  JobSlot& own = slot(slot_index);
   own.session.store(0);
   own.communicators.store(0);
   for (auto* const counter :
        {&own.epoch, &own.prepared, &own.reached, &own.begun, &own.unskippable, &own.alone})
     counter->store(0);
-  BoardHistory& shown = history_of(slot_index);
+  JobHistory& shown = history_of(slot_index);
   shown.count.store(0);
   shown.revision.store((shown.revision.load() | 1) + 1);
   ring();
 }
 
-void Board::clear(uint32_t slot_index) const {
-  leave(slot_index);
-  slot(slot_index).gpu.store(0);
-  slot(slot_index).memory.store(0);
-  slot(slot_index).copies.store(0);
-  slot(slot_index).guest.store(0);
-  slot(slot_index).stays.store(0);
-  slot(slot_index).wants_since.store(0);
-}
-
-uint32_t Board::doorbell() const { return doorbell_word().load(); }
-
-void Board::ring() const {
+void JobBoard::ring() const {
   doorbell_word().fetch_add(1);
   syscall(SYS_futex, &doorbell_word(), FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-void Board::wait(uint32_t seen, int milliseconds) const {
+void JobBoard::wait(uint32_t seen, int milliseconds) const {
   const timespec time{milliseconds / 1000, (milliseconds % 1000) * 1'000'000L};
   syscall(SYS_futex, &doorbell_word(), FUTEX_WAIT, seen, &time, nullptr, 0);
 }

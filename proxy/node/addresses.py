@@ -1,0 +1,51 @@
+"""Where a session's device memory and pinned memory lie.
+
+Called by: the registry, for a new session. A session keeps its addresses as long as it lives, whatever serves it, and
+another service takes them from its record: they are chosen once, and never worked out again from where it is served.
+Promise: no two sessions of this node have addresses in common, so that those of one process never do. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..common.config import ADDRESS_BASE, ADDRESS_BYTES, LARGE_BYTES, LARGE_SLOTS, PINNED_BASE, PINNED_MOST, SLOTS
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """base, bytes: of device memory; pinned: where pinned memory begins (PINNED_MOST bytes at the most)."""
+
+    base: int
+    bytes: int
+    pinned: int
+
+    def record(self) -> dict[str, int]:
+        return asdict(self)
+
+    def fields(self) -> dict[str, Any]:
+        """As fields of a message."""
+        return {"address_base": self.base, "address_bytes": self.bytes}
+
+
+def nth(number: int, base: int = ADDRESS_BASE) -> Addresses:
+    """base: where all of them begin."""
+    pinned = PINNED_BASE - ADDRESS_BASE + base + number * PINNED_MOST
+    if number < LARGE_SLOTS:
+        return Addresses(base + number * LARGE_BYTES, LARGE_BYTES, pinned)
+    small = base + LARGE_SLOTS * LARGE_BYTES + (number - LARGE_SLOTS) * ADDRESS_BYTES
+    return Addresses(small, ADDRESS_BYTES, pinned)
+
+
+def free(used: Iterable[Addresses], base: int) -> Addresses | None:
+    """The first that none of these overlap; None: all are in use."""
+    taken = list(used)
+    found = (nth(number, base) for number in range(SLOTS))
+    return next((one for one in found if not any(_overlap(one, other) for other in taken)), None)
+
+
+def _overlap(one: Addresses, other: Addresses) -> bool:
+    device = one.base < other.base + other.bytes and other.base < one.base + one.bytes
+    return device or abs(one.pinned - other.pinned) < PINNED_MOST
