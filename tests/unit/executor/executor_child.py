@@ -1,4 +1,4 @@
-"""A worker process for tests that kill it: runs a job of executor_job in memory that the test holds.
+"""A worker process for tests that kill it: runs a job of job_rig in memory that the test holds.
 
 Started as: python executor_child.py REQUEST_JSON SEED STEPS [FAULT_JSON]. Writes one byte to stdout per
 minibatch sent; to stderr, which fault fired.
@@ -13,8 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the toolkit
 
-from executor_job import make_job
 from executor_rig import Client, Control, make_executor
+from job_rig import make_job
 
 
 class Telling(Control):

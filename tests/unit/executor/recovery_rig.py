@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from executor_rank import Rank
 from google.protobuf.message_factory import GetMessageClass
+from rank_rig import Rank
 
 from jitc.proxy.common.executor import ExecutorError
 from jitc.proxy.ranks.cuts import RankHistory

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from executor_job import take_over
 from executor_rig import BASE, Control, Shared, make_executor
+from job_rig import take_over
 from toolkit.fakes import FakeCall, fake_calls, fake_environment, fake_library
 
 from jitc.proxy.common.executor import ExecutorError

@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 import pytest
-from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, serving, states, together
+from client_rig import COUNTER, STATE, RealClient, expected, inject, reduce, serving, states, together
 from standin_client import wait_until, worker_of
 from toolkit.waiting import patient, until
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import grpc
 import pytest
-from real_client import RealClient, check, together, train
+from client_rig import RealClient, check, together, train
 from toolkit.waiting import until
 
 from jitc.proxy.common import rpc

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from executor_job import BLOCK, Job, digest, undisturbed
-from executor_rank import Rank, minibatch, start_two, stop
 from executor_rig import BASE, MIB, Client, Shared, make_executor, stats, wait_for
+from job_rig import BLOCK, Job, digest, undisturbed
+from rank_rig import Rank, minibatch, start_two, stop
 from recovery_rig import RESTORED, Recoveries
 
 from jitc.proxy.common.executor import Executor

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from executor_rank import CLASSES, GRADIENTS, ITEM, Rank, contents, minibatch, start_two, stop
+from rank_rig import CLASSES, GRADIENTS, ITEM, Rank, contents, minibatch, start_two, stop
 from recovery_rig import RESTORED, Recoveries
 from toolkit.tree import ROOT
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import BLOCK, CLASSES, Rank, contents, minibatch, start_two, stop
 from executor_rig import wait_for
+from rank_rig import BLOCK, CLASSES, Rank, contents, minibatch, start_two, stop
 from recovery_rig import RESTORED, Recoveries
 
 BATCH, GRADIENT = 4096, 4096

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from executor_job import BLOCK, BLOCKS, digest, make_job, take_over, undisturbed
 from executor_rig import Client, Shared, make_executor, stats, wait_for
+from job_rig import BLOCK, BLOCKS, digest, make_job, take_over, undisturbed
 from toolkit.fakes import fake_environment, fake_library
 
 from jitc.proxy.common.executor import Executor

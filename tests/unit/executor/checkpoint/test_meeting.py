@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import Rank, contents, start_two, step_alone, stop
 from executor_rig import wait_for
+from rank_rig import Rank, contents, start_two, step_alone, stop
 from recovery_rig import RESTORED, Recoveries
 
 ITERATIONS = 6

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from executor_job import Job
 from executor_rig import Client, Control, Shared, make_executor, stats, wait_for
+from job_rig import Job
 
 from jitc.proxy.common.executor import Executor, ExecutorError
 

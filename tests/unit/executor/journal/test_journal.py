@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from executor_job import Job, digest, live, undisturbed
 from executor_rig import BASE, MIB, NOTICE, Client, Shared, batch, make_executor, pack, stats, wait_for
+from job_rig import Job, digest, live, undisturbed
 
 from jitc.proxy.common.executor import Executor
 

@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import Rank, contents, minibatch, start_two, stop
 from executor_rig import Completion, wait_for
+from rank_rig import Rank, contents, minibatch, start_two, stop
 from recovery_rig import RESTORED, Recoveries
 
 COMMUNICATOR = 5

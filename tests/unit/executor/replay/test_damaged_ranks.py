@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from damage_rig import PLACES, Flip, places, written
-from executor_rank import BLOCK, CLASSES, NODE, SLOT, STATISTICS, Rank, minibatch, start_two, stop
 from executor_rig import wait_for
+from rank_rig import BLOCK, CLASSES, NODE, SLOT, STATISTICS, Rank, minibatch, start_two, stop
 from recovery_rig import RESTORED, Recoveries, holds
 
 from jitc.proxy.recovery.restore import restore

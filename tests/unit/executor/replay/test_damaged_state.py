@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import pytest
 from damage_rig import CHUNK_END, PLACES, Flip, Journal, Kept, clone, places, written
-from executor_job import BLOCK, BLOCKS, Job, digest
 from executor_rig import BASE, MIB, Client, Control, Shared, make_executor, stats, wait_for
+from job_rig import BLOCK, BLOCKS, Job, digest
 
 from jitc.proxy.common.executor import Executor, ExecutorError
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from executor_rank import BLOCK, CLASSES, Rank, minibatch, start_two, stop
 from executor_rig import library, wait_for
+from rank_rig import BLOCK, CLASSES, Rank, minibatch, start_two, stop
 from toolkit.fakes import fake_library
 
 from jitc.proxy.common import executor as binding

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from executor_rank import BLOCK, CLASSES, STATISTICS, Rank, contents, minibatch, start_two, stop
 from executor_rig import NOTICE, wait_for
+from rank_rig import BLOCK, CLASSES, STATISTICS, Rank, contents, minibatch, start_two, stop
 
 from jitc.proxy.common.executor import ExecutorError
 

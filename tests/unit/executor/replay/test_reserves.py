@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import CLASSES, Rank, contents, minibatch, start_two, stop
 from executor_rig import MIB, wait_for
+from rank_rig import CLASSES, Rank, contents, minibatch, start_two, stop
 from recovery_rig import RESTORED, Recoveries
 
 MINIBATCHES = 10

@@ -7,8 +7,8 @@ import random
 import struct
 
 import pytest
-from executor_job import BLOCK, BLOCKS, Job, digest, undisturbed
 from executor_rig import BASE, MIB, PROGRESS, RESTORED, RESULT, Client, Control, Shared, make_executor, stats, wait_for
+from job_rig import BLOCK, BLOCKS, Job, digest, undisturbed
 
 from jitc.proxy.common.executor import Executor
 

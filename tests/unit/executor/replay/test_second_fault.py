@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import BLOCK, CLASSES, Rank, contents, minibatch, start_two, stop
 from executor_rig import wait_for
+from rank_rig import BLOCK, CLASSES, Rank, contents, minibatch, start_two, stop
 from recovery_rig import RESTORED, Recoveries
 
 from jitc.proxy.common.executor import ExecutorError

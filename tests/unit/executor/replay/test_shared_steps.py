@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import CLASSES, STATISTICS, Rank, contents, minibatch, start_two, stop
 from executor_rig import wait_for
+from rank_rig import CLASSES, STATISTICS, Rank, contents, minibatch, start_two, stop
 from recovery_rig import RESTORED, Recoveries
 
 #: kFlagOtherThread of jitc/shared_steps.h.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from executor_job import digest
-from executor_rank import BLOCK, CLASSES, GRADIENTS, STATISTICS, Rank, minibatch, start_two, stop
 from executor_rig import wait_for
+from job_rig import digest
+from rank_rig import BLOCK, CLASSES, GRADIENTS, STATISTICS, Rank, minibatch, start_two, stop
 from recovery_rig import RESTORED, Recoveries
 
 COUNTER, COUNTER_BYTES = 4 * BLOCK, 2048

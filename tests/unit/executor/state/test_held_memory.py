@@ -6,8 +6,8 @@ import random
 from dataclasses import dataclass, field
 
 import pytest
-from executor_job import digest
 from executor_rig import BASE, MIB, Client, Control, Shared, make_executor, stats, wait_for
+from job_rig import digest
 
 from jitc.proxy.common.executor import Executor
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from api_rig import Cuda, fake_library, pinned_file
 from host_rig import RING, copy
-from interpose_fake import Cuda, fake_library, pinned_file
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from ctypes import c_int, c_size_t, c_uint64, c_void_p
 
-from interpose_fake import PINNED_BYTES, Cuda
+from api_rig import PINNED_BYTES, Cuda
 
 DEFAULT = c_int(4)  # cudaMemcpyDefault
-BASE = 7 << 36 if "JITC_TEST_BASE" in os.environ else 0x3800_0000_0000  # as fake_session.cpp
+BASE = 7 << 36 if "JITC_TEST_BASE" in os.environ else 0x3800_0000_0000  # as standin_session.cpp
 STREAM = c_uint64(0)
 KIB, MIB, PAGE = 1 << 10, 1 << 20, 4096
 #: What the ring for pageable memory takes of the shared memory here, an eighth of it: one slot.

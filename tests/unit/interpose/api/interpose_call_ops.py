@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interpose_fake import Cuda, Recorded
+from api_rig import Cuda, Recorded
 
 from jitc.interpose.generator.call_visitor import identifier
 from jitc.interpose.spec.cublas.functions import CUBLAS

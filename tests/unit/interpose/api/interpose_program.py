@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from ctypes import c_char_p, c_int, c_size_t, c_uint64, c_void_p
 
-from interpose_fake import Cuda
+from api_rig import Cuda
 
 _NUMBER = itertools.count()
 #: What is registered must stay in memory.

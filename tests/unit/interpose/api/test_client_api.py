@@ -6,7 +6,7 @@ import ctypes
 import threading
 from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint64, c_void_p
 
-from interpose_fake import Cuda, Recorded
+from api_rig import Cuda, Recorded
 from interpose_types import LiveBlock, Reply
 
 #: kFlagOtherThread of jitc/shared_steps.h.

@@ -8,7 +8,7 @@ from ctypes import byref, c_float, c_int, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 
 import pytest
-from interpose_fake import Cuda
+from api_rig import Cuda
 from interpose_symbols import defined
 
 from jitc.interpose.generator.wrappers_visitor import APIS

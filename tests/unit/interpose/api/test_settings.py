@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import addressof, byref, c_char, c_int, c_int32, c_size_t, c_uint64, c_void_p, create_string_buffer
 
 import pytest
-from interpose_fake import Cuda
+from api_rig import Cuda
 
 INVALID_VALUE, UNSUPPORTED_LIMIT = 1, 215
 STACK, HEAP, DEPTH, L2_FETCH = 0, 2, 3, 5

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from interpose_fake import ROOT, fake_library
+from api_rig import ROOT, fake_library
 from interpose_symbols import defined, undefined
 
 from jitc.interpose.generator import __main__ as generator

@@ -18,8 +18,8 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from fake_node import Node  # noqa: E402
 from page_rig import page, pinned  # noqa: E402, F401 - fixtures
+from standin_node import Node  # noqa: E402
 
 _PRELUDE = f"""
 import os, sys, threading

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from fake_node import BASE, KNOWN, Node, Record
+from standin_node import BASE, KNOWN, Node, Record
 from toolkit.progress_page import RESERVED, Page
 
 STREAM, OTHER = 5 << 16, 6 << 16

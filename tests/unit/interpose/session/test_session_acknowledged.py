@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from fake_node import Cut, Node, Record, completion
+from standin_node import Cut, Node, Record, completion
 
 Start = Callable[..., Any]
 FAULT = 4

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_node import BASE, Cut, Node, Record, completion
+from standin_node import BASE, Cut, Node, Record, completion
 
 from jitc.proxy.common.paths import PROTOCOL_VERSION
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
-from fake_node import Cut, Node, Record, answer_of
+from standin_node import Cut, Node, Record, answer_of
 
 Start = Callable[..., Any]
 # 60 ops, every third one waited for, some received; checks each answer.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fake_node import Node
+from standin_node import Node
 
 Start = Callable[..., Any]
 #: Read by the libraries, so that it is a program's to say.

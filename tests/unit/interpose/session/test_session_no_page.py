@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_node import BASE, Node
 from page_rig import OTHER, STREAM, TOKEN, known
+from standin_node import BASE, Node
 from toolkit.progress_page import RESERVED, Page, Place
 
 Start = Callable[..., Any]

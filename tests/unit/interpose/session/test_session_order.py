@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fake_node import Node, Record
+from standin_node import Node, Record
 
 from jitc.ops.generated_names import IDS
 

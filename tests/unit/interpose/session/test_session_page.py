@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fake_node import FAULT, KNOWN, Cut, Node, Record, completion
 from page_rig import OTHER, STREAM, known
+from standin_node import FAULT, KNOWN, Cut, Node, Record, completion
 from toolkit.progress_page import Page
 from toolkit.waiting import until
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import grpc
 import pytest
-from fake_keeper import FakeKeeper
-from fake_node import Node, Record
+from standin_keeper import FakeKeeper
+from standin_node import Node, Record
 from toolkit.waiting import until
 
 Start = Callable[..., Any]

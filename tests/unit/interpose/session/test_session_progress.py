@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_node import DEVICE_SYNCHRONIZE, EVENT_SYNCHRONIZE, RESTORED, STREAM_SYNCHRONIZE, Node, completion
+from standin_node import DEVICE_SYNCHRONIZE, EVENT_SYNCHRONIZE, RESTORED, STREAM_SYNCHRONIZE, Node, completion
 
 Start = Callable[..., Any]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import grpc
 import pytest
-from fake_node import Node, Record, completion
 from session_binding import LIBRARIES, TRANSPORT
+from standin_node import Node, Record, completion
 
 Start = Callable[..., Any]
 OPEN = """

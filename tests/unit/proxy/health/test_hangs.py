@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_client import RealClient, check, inject, reduce, serving, together, train
+from client_rig import RealClient, check, inject, reduce, serving, together, train
 from standin_client import wait_until, worker_of
 from toolkit.waiting import patient, stop_process, until
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from replica_job import PARAMETERS, Ranks, job, look_often
+from replica_rig import PARAMETERS, Ranks, job, look_often
 from toolkit.documents import differences, example
 
 from jitc.v1 import control_pb2

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from replica_job import TICK, Ranks, job
+from replica_rig import TICK, Ranks, job
 
 from jitc.proxy.node.session import Session
 from jitc.proxy.protection.peer_mode import policy

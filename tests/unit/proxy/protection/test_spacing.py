@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from real_client import expected, inject, serving, states, together, train
+from client_rig import expected, inject, serving, states, together, train
 from standin_client import wait_until
 
 from jitc.proxy.protection import spacing

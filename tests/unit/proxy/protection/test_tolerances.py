@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from client_rig import STATE, RealClient, inject, serving
 from histories import in_step
-from real_client import STATE, RealClient, inject, serving
 from standin_client import wait_until
 
 from jitc.proxy.common.config import Config

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from replica_job import PART, PARTS, Rank, Ranks, job, look_often
+from replica_rig import PART, PARTS, Rank, Ranks, job, look_often
 from toolkit.waiting import until
 
 from jitc.proxy.protection.peer_mode.unevenness import MANY, Unevenness

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_client import check, inject, serving, together, train
+from client_rig import check, inject, serving, together, train
 from standin_client import wait_until
 from toolkit.waiting import until
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from real_client import serving
-from replica_job import PARAMETERS, Rank, Ranks, compared, job, look_often
+from client_rig import serving
+from replica_rig import PARAMETERS, Rank, Ranks, compared, job, look_often
 from toolkit.service import BIN
 from toolkit.waiting import until
 

@@ -9,9 +9,9 @@ import functools
 from pathlib import Path
 from typing import Any
 
+import client_rig
 import pytest
-import real_client
-from real_client import RealClient, check, inject, together, train
+from client_rig import RealClient, check, inject, together, train
 from standin_client import wait_until
 from toolkit.waiting import until
 
@@ -22,7 +22,7 @@ from jitc.proxy.service import Service
 pytestmark = pytest.mark.timeout(100)
 
 
-serving = functools.partial(real_client.serving, spares=2)
+serving = functools.partial(client_rig.serving, spares=2)
 
 
 def hosts(service: Service) -> list[int]:

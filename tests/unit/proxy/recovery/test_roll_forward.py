@@ -8,8 +8,8 @@ from typing import Any
 
 import grpc
 import pytest
-from real_client import inject
-from replica_job import Rank, Ranks, compared, job, look_often
+from client_rig import inject
+from replica_rig import Rank, Ranks, compared, job, look_often
 from toolkit.waiting import until
 
 #: The same on all ranks at first: counters, of which the optimizer step changes the second; and a buffer.

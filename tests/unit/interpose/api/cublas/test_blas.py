@@ -6,7 +6,7 @@ import ctypes
 from ctypes import byref, c_double, c_float, c_int, c_int32, c_int64, c_longlong, c_size_t, c_uint16, c_uint64, c_void_p
 from typing import Any
 
-from interpose_fake import Cuda
+from api_rig import Cuda
 from interpose_types import Heuristic
 
 INVALID_VALUE, NOT_SUPPORTED, NOT_INITIALIZED = 7, 15, 1

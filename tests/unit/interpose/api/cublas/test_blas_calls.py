@@ -8,8 +8,8 @@ from ctypes import byref, c_double, c_float, c_int32, c_int64, c_size_t, c_uint1
 from typing import Any
 
 import pytest
+from api_rig import Cuda, Recorded
 from interpose_call_ops import Slot, sent
-from interpose_fake import Cuda, Recorded
 
 from jitc.interpose.generator.blas_visitor import forwarded
 from jitc.interpose.generator.call_visitor import identifier

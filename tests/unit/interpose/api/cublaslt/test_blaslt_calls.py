@@ -8,8 +8,8 @@ from ctypes import byref, c_float, c_int, c_int32, c_int64, c_size_t, c_uint64, 
 from typing import Any
 
 import pytest
+from api_rig import Cuda
 from interpose_call_ops import Call, Object, sent
-from interpose_fake import Cuda
 from interpose_types import Heuristic
 
 from jitc.ops import generated_names as generated_ops

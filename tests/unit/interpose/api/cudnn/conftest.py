@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from api_rig import Cuda
 from interpose_dnn import Dnn
-from interpose_fake import Cuda
 
 
 @pytest.fixture

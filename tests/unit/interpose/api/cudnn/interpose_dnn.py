@@ -11,7 +11,7 @@ from ctypes import byref, c_double, c_int64, c_size_t, c_uint64
 from dataclasses import dataclass
 from typing import Any
 
-from interpose_fake import Cuda
+from api_rig import Cuda
 
 from jitc.interpose.spec.cudnn.shapes import KINDS
 

@@ -8,6 +8,7 @@ from ctypes import byref, c_char_p, c_float, c_int32, c_int64, c_size_t, c_uint6
 from typing import Any
 
 import pytest
+from api_rig import Cuda
 from interpose_dnn import (
     ATTRIBUTE_TYPE,
     BAD_PARAM,
@@ -33,7 +34,6 @@ from interpose_dnn import (
     nodes,
     unique,
 )  # fmt: skip
-from interpose_fake import Cuda
 
 from jitc.interpose.spec.cudnn.functions import CUDNN
 from jitc.interpose.spec.cudnn.shapes import ADVICE, KINDS

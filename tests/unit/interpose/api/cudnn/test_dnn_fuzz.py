@@ -12,11 +12,11 @@ from ctypes import c_double, c_float, c_int32, c_int64, c_size_t, c_uint32, c_ui
 from random import Random
 from typing import Any
 
+from api_rig import Cuda
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from interpose_call_ops import plan_of, sent, tensors_of
 from interpose_dnn import PACK, VERSION, Dnn, i32, integers
-from interpose_fake import Cuda
 
 from jitc.interpose.spec.api import Argument, Function
 from jitc.interpose.spec.cudnn import graph

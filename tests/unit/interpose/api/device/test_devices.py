@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 
 import pytest
-from interpose_fake import Cuda, fake_library
+from api_rig import Cuda, fake_library
 from interpose_types import Dim3
 
 

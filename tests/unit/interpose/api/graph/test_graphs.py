@@ -6,7 +6,7 @@ import threading
 from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint64, c_void_p
 
 import pytest
-from interpose_fake import Cuda
+from api_rig import Cuda
 from interpose_program import Program
 from interpose_types import Dim3, Reply
 

@@ -10,8 +10,8 @@ from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 
 import pytest
+from api_rig import PINNED_BYTES, Cuda, fake_library
 from host_rig import BASE, KIB, MIB, PAGE, RING, STREAM, copy, free, host_alloc, is_shared, names
-from interpose_fake import PINNED_BYTES, Cuda, fake_library
 from toolkit.progress_page import RESERVED
 
 NOT_SUPPORTED, INITIALIZATION_ERROR = 801, 3

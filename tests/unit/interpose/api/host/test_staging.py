@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from ctypes import c_int, c_size_t, c_uint64
 
 import pytest
+from api_rig import Cuda
 from host_rig import KIB, MIB, STREAM, copy, is_shared, names
-from interpose_fake import Cuda
 
 INITIALIZATION_ERROR, UNKNOWN = 3, 999
 FLOAT32 = 1

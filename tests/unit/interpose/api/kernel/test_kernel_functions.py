@@ -7,7 +7,7 @@ import struct
 import threading
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 
-from interpose_fake import Cuda
+from api_rig import Cuda
 from interpose_program import USUAL, Program, fat_binary, tell_kernel, unique
 from interpose_types import Dim3
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ctypes import byref, c_double, c_float, c_int32, c_size_t, c_uint8, c_uint16, c_uint64, c_void_p
 
 import pytest
-from interpose_fake import Cuda, Recorded
+from api_rig import Cuda, Recorded
 from interpose_program import USUAL, Program, pointers
 from interpose_types import Dim3
 

@@ -6,7 +6,7 @@ import struct
 from ctypes import c_char, c_int32, c_uint32, c_uint64
 
 import pytest
-from interpose_fake import Cuda
+from api_rig import Cuda
 
 INVALID_VALUE, NOT_SUPPORTED = 1, 801
 TYPE, INTERLEAVE, SWIZZLE, PROMOTION, FILL = 7, 0, 3, 2, 1

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from interpose_fake import Cuda
+from api_rig import Cuda
 from interpose_types import LiveBlock
 
 MIB = 1 << 20

@@ -8,7 +8,7 @@ import struct
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 
 import pytest
-from interpose_fake import Cuda
+from api_rig import Cuda
 from interpose_types import PointerAttributes
 
 MIB = 1 << 20

@@ -8,11 +8,11 @@ import os
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 
 import pytest
-from interpose_fake import Cuda
+from api_rig import Cuda
 from interpose_program import Program, fat_binary, unique
 from interpose_types import LiveBlock, PointerAttributes
 
-#: Places where nothing of a process lies (see fake_session.cpp).
+#: Places where nothing of a process lies (see standin_session.cpp).
 FIRST = 0x71_0000_0000 if "JITC_TEST_BASE" in os.environ else 0x3000_0000_0000
 PLACES = iter(range(FIRST, FIRST + (1 << 32), 1 << 20))
 TO_DEVICE, FROM_DEVICE, BY_ADDRESS = 1, 2, 4

@@ -9,7 +9,7 @@ from ctypes import byref, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 
 import pytest
-from interpose_fake import Cuda
+from api_rig import Cuda
 from interpose_program import Program, fat_binary, tell_kernel, unique
 from interpose_types import Dim3
 

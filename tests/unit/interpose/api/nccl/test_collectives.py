@@ -6,7 +6,7 @@ import ctypes
 from ctypes import byref, c_char_p, c_float, c_int, c_size_t, c_uint64, c_void_p
 
 import pytest
-from interpose_fake import Cuda, Recorded
+from api_rig import Cuda, Recorded
 from interpose_types import CollectiveItem, UniqueId
 
 INVALID_ARGUMENT, FLOAT, HALF = 4, 7, 6

@@ -6,7 +6,7 @@ import threading
 from ctypes import CFUNCTYPE, byref, c_float, c_int, c_size_t, c_uint64, c_void_p
 
 import pytest
-from interpose_fake import Cuda
+from api_rig import Cuda
 
 NOT_READY, INVALID_HANDLE, NON_BLOCKING, NO_TIMING = 600, 400, 1, 2
 

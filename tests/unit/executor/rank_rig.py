@@ -11,8 +11,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from executor_job import digest
 from executor_rig import BASE, MIB, RANGE, Client, Control, Shared, make_executor, stats, wait_for
+from job_rig import digest
 
 from jitc.proxy.common.executor import Executor
 

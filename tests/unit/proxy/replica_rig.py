@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_client import RealClient, serving
+from client_rig import RealClient, serving
 from toolkit.waiting import until
 
 from jitc.proxy.protection.peer_mode.policy import Policies

@@ -1,4 +1,4 @@
-"""The API layer over a recording session layer (``fake_session.cpp``), called through ctypes."""
+"""The API layer over a recording session layer (``standin_session.cpp``), called through ctypes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOKEN = b"f" * 32
 
 
 def pinned_file(size: int = PINNED_BYTES, token: bytes = TOKEN, seals: int = fcntl.F_SEAL_SHRINK) -> int:
-    """Memory to share, as the service makes it for fake_session.cpp; its descriptor."""
+    """Memory to share, as the service makes it for standin_session.cpp; its descriptor."""
     fd = os.memfd_create("test-pinned", os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, size)
     os.pwrite(fd, token, 0)

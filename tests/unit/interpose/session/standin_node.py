@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from fake_keeper import FakeKeeper
+from standin_keeper import FakeKeeper
 from toolkit.waiting import until
 
 from jitc.proxy.common.paths import PROTOCOL_VERSION
