@@ -38,6 +38,10 @@ def states(service: Service) -> set[str]:
     return {one["state"] for gpu in service.status()["gpus"] for one in gpu["sessions"]}
 
 
+def is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
 def causes(service: Service) -> list[str]:
     return [one["cause"] for one in service.report()]
 
@@ -78,11 +82,12 @@ def test_the_service_dies_with_the_worker(phase: str, workplace: Workplace, refe
     service is gone. The next one begins it anew."""
     script = JOBS["gpt"]
     service = workplace.service(2)
-    stopped = service.worker_pid(0)
-    assert stopped is not None
-    service.inject(kill_at(4, phase, 5, kind="stop-worker"), 0)
-    service.inject(kill_at(4, phase, 5), 1)
+    stopped, lost = service.worker_pid(0), service.worker_pid(1)
+    assert stopped is not None and lost is not None
+    service.inject(kill_at(2, phase, 5, kind="stop-worker"), 0)  # the other rank then waits for it in a later step
     job = workplace.job(script, service)
+    until(lambda: is_stopped(stopped), 120, "the worker has stopped")  # else a recovery might be over before
+    os.kill(lost, signal.SIGKILL)
     until(lambda: "lost" in states(service), 120, "a recovery has begun")
     assert service.worker_pid(0) == stopped and service.report() == []
     service.kill()

@@ -52,6 +52,27 @@ def test_programs_on_one_gpu_have_workers_of_their_own(service: Service) -> None
         client.close()
 
 
+def test_an_epoch_is_of_a_job_and_is_given_once(service: Service) -> None:
+    clients = [Client(service) for _ in range(2)]
+    sessions = [session_of(service, one) for one in clients]
+    for count in (1, 2):
+        kill(clients[0], service)
+        assert clients[0].call("get")["value"] == 0
+        assert outcomes(service, count) == ["recovered"] * count
+    assert [one.epoch for one in sessions] == [2, 0]
+    for rank, client in enumerate(clients):
+        client.call("join", rank=rank)
+    kill(clients[1], service)
+    assert [client.call("get")["value"] for client in clients] == [0, 0]
+    assert outcomes(service, 3) == ["recovered"] * 3
+    assert [one.epoch for one in sessions] == [3, 3]
+    assert service.registry.next_epoch(sessions[:1]) == 4  # nobody was fenced with it, and yet
+    assert service.registry.next_epoch(sessions) == 5
+    assert [service.registry.log.get(f"session/{one.number}")["epochs"] for one in sessions] == [5, 5]
+    for client in clients:
+        client.close()
+
+
 def test_death_of_all_workers_of_a_gpu_is_one_recovery_per_job(service: Service) -> None:
     clients = [Client(service) for _ in range(3)]
     for client in clients:
