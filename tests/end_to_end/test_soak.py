@@ -20,7 +20,7 @@ SCRIPT = Script("train_gpt.py", ("--steps", str(STEPS), "--layers", "1", "--widt
 SLACK = {"bytes": 16 << 20, "descriptors": 8, "memfds": 2, "mappings": 24}
 #: Kinds of processes, and words of their commands.
 KINDS = {
-    "service": "jitc.proxy.commands.proxyd", "keeper": "jitc.proxy.keeper", "worker": "jitc.proxy.worker",
+    "service": "/jitc-proxyd ", "keeper": "jitc.proxy.keeper", "worker": "jitc.proxy.worker",
     "client": "train_gpt",
 }  # fmt: skip
 
@@ -56,7 +56,7 @@ def test_soak(workplace: Workplace) -> None:
     quiet = workplace.service(2)
     expected = workplace.run(SCRIPT, quiet, 900).records
     service = workplace.service(2)
-    job = workplace.job(SCRIPT, service)
+    job = workplace.job(SCRIPT, service, before=("env",))  # not forked: its processes have commands of their own
     samples = []
     kills = range(EVERY, STEPS, EVERY)
     for number, boundary in enumerate(kills, 1):

@@ -23,6 +23,7 @@ BOARDS = {
     4: "31113ca4d23c308b",
     5: "db58c5904ddda34c",
     6: "4af33878a23279ed",
+    7: "52f5f4278095dbe3",
 }
 JOURNALS = {13: "8f81857faa196fcd"}
 FLAGS = re.DOTALL | re.MULTILINE

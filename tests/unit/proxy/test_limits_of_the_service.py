@@ -25,6 +25,7 @@ from jitc.proxy.common.paths import PROTOCOL_VERSION
 from jitc.proxy.keeper import protocol, server
 from jitc.proxy.keeper.log import Log
 from jitc.proxy.node import descriptors, fault_injector
+from jitc.proxy.node.addresses import nth
 from jitc.proxy.node.fault_injector import FaultInjector
 from jitc.proxy.node.joins.communicators import OUT_OF_MEMORY, Communicators, Refusal
 from jitc.proxy.node.registry import Registry
@@ -46,7 +47,7 @@ class Process:
 def test_a_node_full_of_sessions(service: Service) -> None:
     """The next one is refused with the number, and those that are there go on."""
     client = Client(service)
-    registry, others = service.registry, set(range(SLOTS))
+    registry, others = service.registry, {slot: nth(slot) for slot in range(SLOTS)}
     with registry.changed:
         mine, registry._slots = registry._slots, others
     with contextlib.closing(Program(service.config.socket)) as program, rpc.channel(service.config.socket) as link:
