@@ -15,15 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import grpc
-
 from jitc.v1 import worker_pb2
 
 from ..ranks.rank import Rank, Ranks
+from ..ranks.settings import have_taken
 from ..ranks.states import SessionState
 from ..ranks.stats import stats_of
 
-LOOK_SECONDS, CALL_SECONDS = 1.0, 10.0
+LOOK_SECONDS = 1.0
 #: Steps that are looked at before a number is chosen, and looks of which the shortest step counts: programs pause.
 STEPS, LOOKS = 8, 8
 #: The first boundaries of a job are left out: the memory of their copies is new to the system and to the device.
@@ -176,12 +175,7 @@ class Spacings:
 
     def _tell(self, session: Rank) -> None:
         request = worker_pb2.Spacing(session=session.number, every=self._spacings[session.number].every)
-        try:
-            if session.worker is not None:
-                session.worker.stub.SetSpacing(request, timeout=CALL_SECONDS)
-        except grpc.RpcError as error:
-            if session.worker is not None and session.worker.alive():
-                print(f"jitc-proxyd: boundaries of {session.label()}: {error}", file=sys.stderr)
+        have_taken(session, "SetSpacing", request, "boundaries")
 
 
 def line(spacing: Spacing) -> str:

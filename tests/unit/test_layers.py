@@ -168,6 +168,13 @@ def test_tests_do_not_import_tests() -> None:
     assert not wrong, "tests that import tests: " + ", ".join(wrong)
 
 
+def test_no_two_files_of_tests_have_the_same_name() -> None:
+    """pytest knows a file by its name alone: of two in one process the second is not collected."""
+    names = [path.name for path in tracked("tests/*.py") if path.name.startswith("test_")]
+    assert len(names) > 100
+    assert not sorted({name for name in names if names.count(name) > 1})
+
+
 def test_every_folder_of_sources_says_what_it_is() -> None:
     folders = {path.parent for path in tracked("*.py", "*.h", "*.cpp") if "/" in str(path.relative_to(ROOT))}
     tops = {ROOT / folder.relative_to(ROOT).parts[0] for folder in folders}

@@ -4,9 +4,11 @@
 // Promises: what it says is done is done. Of what was given long ago and is not done it may say so later than
 // it could; of the newest ones it knows each. Called by: Communications. Pure.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <vector>
 
 namespace jitc {
@@ -34,11 +36,12 @@ class Given {
     if (places_.size() == kKept) thin();
     places_.push_back({count_, mark});
   }
-  /// At least so many are done; all of them, exactly when the newest is.
+  /// All of them, exactly when the newest is done; else at least so many, up to the first that is known to be
+  /// open.
   uint64_t done(const IsDone& is_done) const {
-    for (size_t i = places_.size(); i; --i)
-      if (is_done(places_[i - 1].mark)) return i == places_.size() ? count_ : places_[i - 1].count;
-    return places_.empty() ? count_ : settled_;
+    if (places_.empty() || is_done(places_.back().mark)) return count_;
+    const auto open = std::ranges::find_if(places_, [&](const Place& one) { return !is_done(one.mark); });
+    return open == places_.begin() ? settled_ : std::prev(open)->count;
   }
 
  private:

@@ -17,6 +17,7 @@ from jitc.v1 import worker_pb2
 
 from ...ranks.cuts import Boundaries
 from ...ranks.rank import Rank, Ranks
+from ...ranks.settings import have_taken
 from ...ranks.states import SessionState
 from ...ranks.stats import session_stats, stats_of
 from ..spacing import Spacings
@@ -26,7 +27,7 @@ from .group_policy import GroupPolicy, measured
 from .healing import Healings, Restorer
 from .looks import Comparison, Looks, newer
 from .reserves import Reserve, Standing
-from .tables import CALL_SECONDS, tables_of
+from .tables import tables_of
 from .unevenness import Stats
 
 #: Boundaries between measurements in peer mode, and between looks at replicas where nothing is measured any more.
@@ -303,12 +304,7 @@ class Policies:
             reserve=policy.reserve.boundary,
             next_reserve=policy.reserve.wanted,
         )
-        try:
-            if session.worker is not None:
-                session.worker.stub.SetPolicy(request, timeout=CALL_SECONDS)
-        except grpc.RpcError as error:
-            if session.worker is not None and session.worker.alive():
-                print(f"jitc-proxyd: policy of {session.label()}: {error}", file=sys.stderr)
+        have_taken(session, "SetPolicy", request, "policy")
 
 
 def _counts(group: Sequence[Rank], name: str, stats: Stats | None = None) -> list[int]:

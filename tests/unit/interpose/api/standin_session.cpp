@@ -12,13 +12,13 @@
 #include <mutex>
 #include <utility>
 
-#include "fake_dnn.h"
-#include "fake_kernels.h"
 #include "jitc/generated_op_traits.h"
 #include "jitc/shared_steps.h"
 #include "session/phase.h"
 #include "session/service/node.h"
 #include "session/steps.h"
+#include "standin_dnn.h"
+#include "standin_kernels.h"
 
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 

@@ -144,6 +144,10 @@ int given() {
   given.add({});  // done already; what is not known of one is known when the next one is done
   CHECK(done(9'990) == all - 1 && done(10'000) == all + 1);
   CHECK(done(0) == 3);
+  Given apart;  // on two streams: what is done behind one that is open does not count
+  for (const uint64_t stream : {1, 2, 2}) apart.add({false, stream, 10 + apart.count()});
+  CHECK(apart.done([](const Given::Mark& mark) { return mark.sequence == 11; }) == 0);
+  CHECK(apart.done([](const Given::Mark& mark) { return mark.sequence == 10; }) == 1);
   return 0;
 }
 

@@ -1,5 +1,5 @@
 // The service keeps images, kernels have the layouts that the test gave them, variables lie where it said.
-#include "fake_kernels.h"
+#include "standin_kernels.h"
 
 #include <cstring>
 #include <mutex>

@@ -1,6 +1,6 @@
 // cuDNN's version is always known; whatever else is asked gets the next answer that the test prepared, or
 // success and zeros where there is none.
-#include "fake_dnn.h"
+#include "standin_dnn.h"
 
 #include <cstring>
 #include <deque>
