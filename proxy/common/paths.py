@@ -35,6 +35,10 @@ def executor_library() -> Path:
     return _library(_PACKAGE / "lib" / "libjitc_executor.so")
 
 
+def boundaries_library() -> Path:
+    return _library(_PACKAGE / "lib" / "libjitc_boundaries.so")
+
+
 def transport_library() -> Path:
     return _library(_sibling("interpose") / "lib" / "libjitc_transport.so")
 

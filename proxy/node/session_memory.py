@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
+from ..common.boundaries import SessionFiles
 from ..common.config import Config
 from ..common.shared_memory import Memory, Shelf, sealed, shared, spill_file, taken_over
 
@@ -52,6 +53,13 @@ class SessionMemory:
 
         pinned = part("pinned") if f"{name}/pinned" in paths else None
         return cls(part("journal"), part("snapshot"), part("spill"), pinned)
+
+    def files(self) -> SessionFiles:
+        """Where its boundaries can be read without a worker, while this memory is held."""
+        spill = self.spill
+        return SessionFiles(
+            self.journal.path, self.journal.size, self.snapshot.path, self.snapshot.size, spill.path, spill.size
+        )
 
     def close(self) -> None:
         for memory in (self.journal, self.snapshot, self.spill, self.pinned):

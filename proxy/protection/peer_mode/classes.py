@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: Workers copy blocks up to this size at each boundary and before each step (executor/checkpoint/policy.h).
+#: Workers copy blocks up to this size at each boundary and before each step (executor/boundary/policy.h).
 SMALL = 1024
 
 

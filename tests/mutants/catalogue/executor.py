@@ -18,15 +18,15 @@ MUTANTS = (
     Mutant(
         "executor-damaged-journal",
         "a record of the journal with a flipped bit is replayed",
-        f"{FOLDER}/journal/journal.cpp",
-        "record.size > room || checksum_of(record) != record.checksum) break;",
-        "record.size > room) break;",
+        f"{FOLDER}/journal/record_log.cpp",
+        "  if (checksum_of(*reinterpret_cast<const RecordHeader*>(start), header.size) != header.checksum) return {};\n",
+        "",
         (f"{TESTS}/replay/test_rollback.py::test_a_damaged_journal_is_noticed",),
     ),
     Mutant(
         "executor-other-format",
         "a worker reads a journal of another version of jitc",
-        f"{FOLDER}/journal/journal.cpp",
+        f"{FOLDER}/journal/record_log.cpp",
         "if (found.format != kFormat || found.op_format != ops::kFormatVersion)",
         "if (found.op_format != ops::kFormatVersion)",
         (f"{TESTS}/journal/test_journal.py::test_a_journal_of_another_format_is_refused",),
@@ -115,7 +115,7 @@ MUTANTS = (
     Mutant(
         "executor-policy-forgotten",
         "a worker that takes over does not know that its session relies on peers",
-        f"{FOLDER}/checkpoint/policy.cpp",
+        f"{FOLDER}/boundary/policy.cpp",
         "  policy.copy_all = unpacker.get<uint64_t>() != 0;\n",
         "  policy.copy_all = unpacker.get<uint64_t>() == 0;\n",
         (f"{TESTS}/replay/test_peers.py::test_policies_survive_the_worker",),

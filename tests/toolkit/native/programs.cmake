@@ -11,8 +11,7 @@ set(jitc_test_folders
   ${toolkit} ${CMAKE_SOURCE_DIR}/protos/include ${CMAKE_SOURCE_DIR}/proxy/native ${CMAKE_SOURCE_DIR}/proxy/native/include
   ${JITC_XXHASH})
 
-# Archives, so that a program takes what it uses.
-add_library(jitc_executor_archive STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:jitc_executor>)
+# Archives, so that a program takes what it uses (as jitc_executor_archive).
 file(GLOB toolkit_sources CONFIGURE_DEPENDS ${toolkit}/*.cpp)
 add_library(jitc_test_toolkit STATIC EXCLUDE_FROM_ALL ${toolkit_sources})
 target_include_directories(jitc_test_toolkit PRIVATE ${jitc_test_folders})

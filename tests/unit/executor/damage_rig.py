@@ -19,6 +19,17 @@ HEADER, RECORD = struct.Struct("<8sIIQQQQQQQQ"), struct.Struct("<IHHIHHQQ")
 CHUNK_END = 6
 
 
+def crc32c(data: bytes) -> int:
+    """By the definition: Castagnoli's polynomial, reflected."""
+    table = list(range(256))
+    for _ in range(8):
+        table = [value >> 1 ^ (0x82F63B78 if value & 1 else 0) for value in table]
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = value >> 8 ^ table[(value ^ byte) & 0xFF]
+    return value ^ 0xFFFFFFFF
+
+
 @dataclass(frozen=True)
 class Flip:
     """One bit of one piece of memory."""

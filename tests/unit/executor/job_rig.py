@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 from executor_rig import BASE, MIB, Client, Shared, make_executor, stats
 
 BLOCK = 64 << 10
 BLOCKS = 8
+CHILD = Path(__file__).with_name("executor_child.py")
 
 
 def live(count: int = BLOCKS) -> list[tuple[int, int, int]]:
@@ -98,6 +103,17 @@ def undisturbed(steps: int, seed: int) -> tuple[str, list[bytes]]:
     finally:
         executor.close()
         memory.close()
+
+
+def run_and_kill(shared: Shared, seed: int, steps: int, after: int) -> None:
+    """The worker is killed once it has sent so many minibatches; wherever its other threads are then."""
+    command = [sys.executable, str(CHILD), json.dumps(shared.request()), str(seed), str(steps)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        for _ in range(after):
+            assert child.stdout.read(1) == b"."
+        child.kill()
+        child.wait(10)
 
 
 def take_over(shared: Shared, seed: int, steps: int) -> int:

@@ -61,9 +61,9 @@ def journal() -> str:
     structs = re.findall(
         r"^struct Resources \{.*?^\};", (ROOT / "proxy/native/device/backend.h").read_text(), flags=FLAGS
     )
-    packed = [(state / name).read_text() for name in ("state/resource_pack.cpp", "checkpoint/boundary_state.cpp")]
+    packed = [(state / name).read_text() for name in ("state/resource_pack.cpp", "boundary/boundary_state.cpp")]
     functions = [one for text in packed for one in re.findall(r"^[^\n]*\bpack\w*\([^;]*?\{.*?^\}", text, flags=FLAGS)]
-    header = re.search(r"^  struct Header \{.*?^  \};", (state / "journal/journal.h").read_text(), flags=FLAGS)
+    header = re.search(r"^  struct Header \{.*?^  \};", (state / "journal/record_log.h").read_text(), flags=FLAGS)
     assert len(structs) == 1 and len(functions) > 4 and header
     return without_comments(" ".join([*structs, *functions, header[0]]))
 
@@ -86,5 +86,5 @@ def test_a_layout_that_changes_has_another_version(known: dict[int, str], versio
 def test_a_service_that_takes_over_must_have_the_same() -> None:
     assert service.VERSIONS["board"] == BOARD_VERSION
     assert service.VERSIONS["journal"] == JOURNAL_VERSION
-    assert f"kFormat = {JOURNAL_VERSION};" in (ROOT / "proxy/native/executor/journal/journal.h").read_text()
+    assert f"kFormat = {JOURNAL_VERSION};" in (ROOT / "proxy/native/executor/journal/record_log.h").read_text()
     assert service.VERSIONS["ops and records"] == table.FORMAT_VERSION

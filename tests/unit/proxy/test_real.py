@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from client_rig import COUNTER, STATE, RealClient, expected, inject, reduce, ser
 from standin_client import wait_until, worker_of
 from toolkit.waiting import patient, until
 
+from jitc.proxy.common.boundaries import BoundaryFiles
 from jitc.proxy.node.workers.worker import WorkerState
 from jitc.proxy.service import Service
 
@@ -63,6 +65,29 @@ def test_state_comes_back(real: Service, kind: str, where: dict[str, Any]) -> No
     wait_until(real, lambda: sum(gpu.recoveries for gpu in real.registry.gpus) == 1)
     (one,) = real.recoveries()
     assert (one["decision"], one["outcome"]) == ("roll-back", "recovered"), one
+    client.close()
+
+
+def test_a_boundary_is_read_while_the_worker_can_answer_nothing(real: Service) -> None:
+    """By another process, from what the keeper holds; then the worker goes on."""
+    client = RealClient(real)
+    client.start()
+    for _ in range(3):
+        client.step(STATE)
+    client.read(*STATE)
+    worker, (session,) = worker_of(real, 0), real.registry.sessions.values()
+    os.kill(worker.pid, signal.SIGSTOP)
+    try:
+        with BoundaryFiles(session.memory.files()) as files:
+            newest = files.boundaries()[-1]
+            (row,) = files.rows(newest.number)
+            assert (newest.number, newest.whole, row.bytes) == (3, True, STATE[1])
+            assert files.read(3, row) == expected(3)
+    finally:
+        os.kill(worker.pid, signal.SIGCONT)
+    client.step(STATE)
+    assert client.read(*STATE) == expected(4)
+    assert not real.recoveries()
     client.close()
 
 

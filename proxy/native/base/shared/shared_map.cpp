@@ -21,14 +21,20 @@ namespace {
 }
 }  // namespace
 
-SharedMap::SharedMap(const std::string& path, uint64_t bytes) : size_(bytes) {
-  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+SharedMap::SharedMap(const std::string& path, uint64_t bytes, Access access) : size_(bytes) {
+  const bool writes = access == Access::write;
+  const int fd = open(path.c_str(), (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC);
   if (fd < 0) fail(fd, "cannot open", path);
   struct stat status{};
   if (fstat(fd, &status) != 0) fail(fd, "cannot look at", path);
-  if (static_cast<uint64_t>(status.st_size) < bytes && ftruncate(fd, static_cast<off_t>(bytes)) != 0)
-    fail(fd, "cannot enlarge", path);
-  void* const map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  const bool shorter = static_cast<uint64_t>(status.st_size) < bytes;
+  if (shorter && !writes) {
+    close(fd);
+    throw Error(path + " has " + std::to_string(status.st_size) + " bytes, not " + std::to_string(bytes));
+  }
+  if (shorter && ftruncate(fd, static_cast<off_t>(bytes)) != 0) fail(fd, "cannot enlarge", path);
+  const int protection = PROT_READ | (writes ? PROT_WRITE : 0);
+  void* const map = mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (map == MAP_FAILED) fail(fd, "cannot map " + std::to_string(bytes) + " bytes of", path);
   leave_out_of_dumps(map, bytes);
   fd_ = fd;

@@ -11,9 +11,12 @@ namespace jitc {
 
 class SharedMap {
  public:
+  /// read: a write to it is a crash.
+  enum class Access { read, write };
   SharedMap() = default;
-  /// Opens and maps `bytes` of path; a shorter file is extended. Throws Error.
-  SharedMap(const std::string& path, uint64_t bytes);
+  /// Opens and maps `bytes` of path. A shorter file is extended, or refused if it is only to be read. Throws
+  /// Error.
+  SharedMap(const std::string& path, uint64_t bytes, Access access = Access::write);
   SharedMap(SharedMap&& other) noexcept;
   SharedMap& operator=(SharedMap&& other) noexcept;
   ~SharedMap();

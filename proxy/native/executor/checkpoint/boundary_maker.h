@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-#include "boundary_state.h"
+#include "executor/boundary/boundary_state.h"
 #include "executor/copies/row_copies.h"
 #include "jitc/generated_ops.h"
 

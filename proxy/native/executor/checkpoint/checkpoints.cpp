@@ -217,7 +217,7 @@ void Checkpoints::replace_rows(uint64_t boundary, const std::vector<LiveRow>& re
     if (row.variable() || wanted == replaced.end() || wanted->hash == row.hash) continue;
     dropped.push_back(row);
     row.hash = wanted->hash;
-    row.copy = Snapshot::kNone;
+    row.copy = LiveRow::kNoCopy;
   }
   if (!shared_.journal.append_parts(RecordKind::boundary, state.number, state.pack()))
     throw Error("the journal is full: what replaces blocks of a boundary cannot be noted");
@@ -234,29 +234,11 @@ void Checkpoints::stand_at(uint64_t boundary) {
 // -- an existing journal ---------------------------------------------------------------------------------
 
 void Checkpoints::load(const RecordHeader& record) {
-  const auto payload = record.payload();
-  if (record.kind == RecordKind::rollback) {
-    while (!boundaries_.empty() && boundaries_.back().number > record.sequence) boundaries_.pop_back();
-    shared_.at.prepared = shared_.at.last_boundary = record.sequence;
-    step_.reset();
-    return;
-  }
-  if (record.part == 0) parts_.clear();
-  parts_.insert(parts_.end(), payload.begin(), payload.end());
-  if (record.part + 1 != record.parts) return;
-  if (record.kind == RecordKind::step) {
-    step_ = StepState::unpack(parts_);
-    return;
-  }
-  BoundaryState state = BoundaryState::unpack(parts_, shared_.images);
-  // A later record of the same boundary replaces the earlier one.
-  while (!boundaries_.empty() && boundaries_.back().number >= state.number) boundaries_.pop_back();
-  if (shared_.journal.has_boundary(state.number)) boundaries_.push_back(std::move(state));
-  step_.reset();
+  loader_.load(shared_.journal, record, record.payload(), &shared_.images);
+  if (record.kind == RecordKind::rollback) shared_.at.prepared = shared_.at.last_boundary = record.sequence;
 }
 
 void Checkpoints::loaded() {
-  parts_ = {};
   std::map<uint64_t, const LiveRow*> claimed;  // by extent
   const auto claim = [&](const LiveRow& row) {
     if (!row.copied()) return;

@@ -13,10 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "boundary_state.h"
+#include "executor/boundary/boundary_loader.h"
+#include "executor/boundary/boundary_state.h"
+#include "executor/boundary/policy.h"
+#include "executor/boundary/reserves.h"
 #include "executor/journal/journal.h"
 #include "executor/pairing/pairing.h"
-#include "policy.h"
 
 namespace jitc {
 
@@ -98,8 +100,8 @@ class Checkpoints {
   std::vector<uint32_t> peers_;
   Reserves reserves_;
   std::atomic<bool> protected_{true};
-  bool regained_ = false;         // a boundary was made without protection, and other ranks may lack theirs
-  std::vector<std::byte> parts_;  // of a document that is being loaded
+  bool regained_ = false;  // a boundary was made without protection, and other ranks may lack theirs
+  BoundaryLoader loader_{boundaries_, step_};
 };
 
 }  // namespace jitc

@@ -15,8 +15,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "boundary_state.h"
 #include "device/transfers.h"
+#include "executor/boundary/boundary_state.h"
 
 namespace jitc {
 

@@ -196,7 +196,7 @@ bool StepGate::copy_before(uint64_t step) {
   } catch (const SnapshotFull&) {
     // A roll-forward will be refused for what has no copy; going back is still possible.
     copies_.drop(state.rows);
-    for (LiveRow& row : state.rows) row.copy = Snapshot::kNone;
+    for (LiveRow& row : state.rows) row.copy = LiveRow::kNoCopy;
   }
   if (!shared_.journal.append_parts(RecordKind::step, step, state.pack())) {
     copies_.drop(state.rows);

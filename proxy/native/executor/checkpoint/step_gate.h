@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "boundary_state.h"
+#include "executor/boundary/boundary_state.h"
 #include "executor/replay/validation.h"
 #include "jitc/generated_ops.h"
 

@@ -11,6 +11,17 @@ namespace {
 constexpr uint64_t kGroupBytes = 32 << 20;
 }  // namespace
 
+static_assert(Snapshot::kNone == LiveRow::kNoCopy);
+
+std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows) {
+  std::vector<MemoryRange> ranges;
+  ranges.reserve(rows.size());
+  for (const LiveRow& row : rows) ranges.push_back({row.block.address, row.block.bytes});
+  std::vector<Hash> hashes(rows.size());
+  backend.hash_all(ranges, hashes);
+  return hashes;
+}
+
 std::vector<Hash> RowCopies::hashes_of(std::span<const LiveRow> rows) {
   const PhaseTime time(shared_.times.hash);
   for (const LiveRow& row : rows) shared_.times.hashed += row.block.bytes;
@@ -137,7 +148,7 @@ bool RowCopies::read(LiveRow& row, uint64_t sequence) { return read(row) || with
 /// It could not be read. Returns false.
 bool RowCopies::without_copy(LiveRow& row, uint64_t sequence) {
   shared_.snapshot.give_back(row.copy, row.block.bytes);
-  row.copy = Snapshot::kNone;
+  row.copy = LiveRow::kNoCopy;
   return refuse(row, sequence);
 }
 

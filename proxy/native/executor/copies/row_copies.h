@@ -9,11 +9,14 @@
 #include <unordered_set>
 #include <vector>
 
-#include "executor/checkpoint/boundary_state.h"
+#include "executor/boundary/boundary_state.h"
 
 namespace jitc {
 
 class Shared;
+
+/// Content hashes of the rows' places now, in their order; kNoHash where nothing is allocated.
+std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows);
 
 class RowCopies {
  public:

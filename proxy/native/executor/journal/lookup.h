@@ -8,6 +8,7 @@
 
 #include "device/backend.h"
 #include "executor/stream/results.h"
+#include "jitc/generated_ops.h"
 #include "journal.h"
 
 namespace jitc {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "executor/boundary/reserves.h"
 #include "executor/session/shared.h"
 #include "executor/state/communications.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/tally.h"
-#include "executor/checkpoint/boundary_state.h"
+#include "executor/boundary/boundary_state.h"
 
 namespace jitc {
 

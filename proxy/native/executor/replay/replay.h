@@ -19,6 +19,7 @@
 #include <string>
 
 #include "executor/journal/journal.h"
+#include "jitc/generated_ops.h"
 #include "tolerance.h"
 
 namespace jitc {

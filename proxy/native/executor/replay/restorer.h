@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/checkpoint/boundary_state.h"
+#include "executor/boundary/boundary_state.h"
 #include "executor/session/session_types.h"
 
 namespace jitc {

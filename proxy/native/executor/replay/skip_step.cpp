@@ -137,7 +137,7 @@ void Restorer::put_in_place(std::vector<LiveRow> replicated, RecoverReply& reply
   reply.bytes += placed.bytes;
   for (LiveRow& row : replicated) {
     const auto is_it = [&](const LiveRow& damaged) { return damaged.same_place(row); };
-    if (std::ranges::any_of(placed.missing, is_it)) row.copy = Snapshot::kNone;
+    if (std::ranges::any_of(placed.missing, is_it)) row.copy = LiveRow::kNoCopy;
     row.before = std::exchange(row.hash, kNoHash);
     reply.missing.push_back(row);
   }

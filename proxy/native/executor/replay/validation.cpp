@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "device/poison.h"
+#include "executor/copies/row_copies.h"
 
 namespace jitc {
 namespace {

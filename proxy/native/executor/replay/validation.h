@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "executor/checkpoint/boundary_state.h"
+#include "executor/boundary/boundary_state.h"
 #include "tolerance.h"
 
 namespace jitc {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "executor/journal/journal.h"
+#include "jitc/generated_ops.h"
 #include "lifecycle.h"
 
 namespace jitc {

@@ -11,7 +11,7 @@
 
 #include "base/shuffle.h"
 #include "device/backend.h"
-#include "executor/checkpoint/boundary_state.h"
+#include "executor/boundary/boundary_state.h"
 #include "executor/control/injector.h"
 #include "executor/journal/journal.h"
 #include "executor/replay/tolerance.h"

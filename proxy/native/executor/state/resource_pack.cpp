@@ -57,7 +57,7 @@ void add_op(Resources::Content& content, Bytes op) {
 }
 
 /// The content of which the journal has only the name.
-void read_kept(Resources::Content& content, ImageStore& images) {
+void read_kept(Resources::Content& content, ImageSource& images) {
   std::string error;
   Bytes rest = images.image(content.kept, content.kept_bytes, error);
   if (!error.empty()) throw Error("a graph of this session is lost: " + error);
@@ -70,16 +70,16 @@ void read_kept(Resources::Content& content, ImageStore& images) {
   }
 }
 
-std::vector<Resources::Captured> unpack_contents(Unpacker& unpacker, ImageStore& images) {
+std::vector<Resources::Captured> unpack_contents(Unpacker& unpacker, ImageSource* images) {
   std::vector<Resources::Captured> list;
   for (auto left = unpacker.get_count(); left; --left) {
     const auto content = std::make_shared<Resources::Content>();
     content->kept = unpacker.get<ImageHash>();
     content->kept_bytes = unpacker.get<uint64_t>();
     content->collectives = unpacker.get_all<ops::CollectiveItem>();
-    if (content->kept != kNoHash)
-      read_kept(*content, images);
-    else
+    if (content->kept != kNoHash && images)
+      read_kept(*content, *images);
+    else if (content->kept == kNoHash)
       for (auto ops = unpacker.get_count(); ops; --ops) add_op(*content, unpacker.get_bytes());
     list.push_back(content);
   }
@@ -151,7 +151,7 @@ void pack_graphs(Packer& packer, const Resources& resources) {
   }
 }
 
-void unpack_graphs(Unpacker& unpacker, Resources& resources, ImageStore& images) {
+void unpack_graphs(Unpacker& unpacker, Resources& resources, ImageSource* images) {
   const auto contents = unpack_contents(unpacker, images);
   const auto content = [&] {
     const auto place = unpacker.get<uint64_t>();
@@ -191,7 +191,7 @@ void pack(Packer& packer, const Resources& resources) {
   packer.put_all(resources.tally.exchanges);
 }
 
-Resources unpack_resources(Unpacker& unpacker, ImageStore& images) {
+Resources unpack_resources(Unpacker& unpacker, ImageSource* images) {
   Resources resources;
   resources.allocations = unpacker.get_all<Resources::Allocation>();
   resources.streams = unpacker.get_all<Resources::Stream>();

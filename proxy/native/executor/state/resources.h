@@ -22,8 +22,8 @@
 namespace jitc {
 
 void pack(Packer& packer, const Resources& resources);
-/// images: has the contents of graphs that resources only name.
-Resources unpack_resources(Unpacker& unpacker, ImageStore& images);
+/// images: has the contents of graphs that resources only name; null: these stay without.
+Resources unpack_resources(Unpacker& unpacker, ImageSource* images);
 /// What of the images the resources need.
 void add_images(const Resources& resources, std::set<ImageHash>& needed);
 

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from executor_rig import BASE, MIB, NOTICE, Client, Shared, batch, make_executor, pack, stats, wait_for
-from job_rig import Job, digest, live, undisturbed
+from job_rig import Job, digest, live, run_and_kill, undisturbed
 
 from jitc.proxy.common.executor import Executor
 
 #: Of a boundary at most (limits.h), and that are asked for at once.
 RESULTS, MANY = 4 << 20, 1 << 14
-CHILD = Path(__file__).parents[1] / "executor_child.py"
-
-
-def run_and_kill(shared: Shared, seed: int, steps: int, after: int) -> None:
-    """The worker is killed once it has sent so many minibatches; wherever its other threads are then."""
-    command = [sys.executable, str(CHILD), json.dumps(shared.request()), str(seed), str(steps)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        for _ in range(after):
-            assert child.stdout.read(1) == b"."
-        child.kill()
-        child.wait(10)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from damage_rig import RECORD, Journal
+from damage_rig import RECORD, Journal, crc32c
 from executor_rig import BASE, MIB, Client, Shared, make_executor, stats
 
 from jitc.proxy.common.executor import Executor
@@ -31,17 +31,6 @@ def client(executors: list[Executor], shared: Shared) -> Client:
     made.attach()
     made.call("allocate", BASE, 4 * MIB)
     return made
-
-
-def crc32c(data: bytes) -> int:
-    """By the definition: Castagnoli's polynomial, reflected."""
-    table = list(range(256))
-    for _ in range(8):
-        table = [value >> 1 ^ (0x82F63B78 if value & 1 else 0) for value in table]
-    value = 0xFFFFFFFF
-    for byte in data:
-        value = value >> 8 ^ table[(value ^ byte) & 0xFF]
-    return value ^ 0xFFFFFFFF
 
 
 def test_records_of_all_sizes_have_the_checksum_of_the_format(client: Client, shared: Shared) -> None:

@@ -1,18 +1,16 @@
 // What is kept of a boundary, and of the begin of an optimizer step: enough to go back to it.
 //
-// A state is packed into the journal when it is made, and unpacked by the worker that takes over. Called by:
-// Checkpoints, BoundaryMaker, StepGate and Restorer.
+// A state is packed into the journal when it is made, and unpacked by the worker that takes over, or by
+// whoever reads a boundary without one (executor/export/). Called by: Checkpoints, BoundaryMaker, StepGate,
+// Restorer and BoundaryLoader.
 #pragma once
 #include <cstdint>
 #include <deque>
 #include <span>
 #include <vector>
 
-#include "base/checksum.h"
+#include "base/hash.h"
 #include "device/backend.h"
-#include "executor/copies/snapshot.h"
-#include "executor/journal/journal.h"
-#include "executor/state/images.h"
 #include "jitc/generated_ops.h"
 #include "policy.h"
 
@@ -23,9 +21,10 @@ struct LiveRow {
   ops::LiveBlock block;
   Hash hash{};    // of its content at the boundary (in a StepState: at the step's begin); of its copy too
   Hash before{};  // of its place at the begin of the step before the boundary; zeros: not measured
-  uint64_t copy = Snapshot::kNone;  // extent in the arena
+  uint64_t copy = kNoCopy;  // extent in the arena (copies/snapshot.h)
 
-  bool copied() const { return copy != Snapshot::kNone; }
+  static constexpr uint64_t kNoCopy = UINT64_MAX;
+  bool copied() const { return copy != kNoCopy; }
   /// Device variables are kept like blocks, always with a copy, behind all of them; `before` is the hash at
   /// the boundary before. Nobody outside of the executor sees them.
   static constexpr uint64_t kVariable = uint64_t{1} << 63;
@@ -40,9 +39,6 @@ static_assert(sizeof(LiveRow) == 64, "EarlierTables counts on it");
 
 /// The one of the same place, or nullptr; rows are in the order of their ordinals.
 const LiveRow* row_of(std::span<const LiveRow> rows, const LiveRow& live);
-
-/// Content hashes of the rows' places now, in their order; kNoHash where nothing is allocated.
-std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows);
 
 struct BoundaryState {
   uint64_t number = 0;
@@ -61,7 +57,8 @@ struct BoundaryState {
   /// All of it is in copies: going back to it needs no peer.
   bool whole() const;
   std::vector<std::byte> pack() const;
-  static BoundaryState unpack(std::span<const std::byte> bytes, ImageStore& images);
+  /// images: as unpack_resources has it.
+  static BoundaryState unpack(std::span<const std::byte> bytes, ImageSource* images);
 };
 
 /// A variable whose content after a step is not known without running it: it was not the same at the last two
@@ -101,27 +98,5 @@ struct StepState {
 
 /// Oldest first.
 using Boundaries = std::deque<BoundaryState>;
-
-/// Numbers of those that can be gone back to without a peer, and stay.
-std::vector<uint64_t> reserves_in(const Boundaries& boundaries, const Policy& policy);
-/// Those after the committed one belong with none of other ranks so far.
-uint64_t count_after(const Boundaries& boundaries, uint64_t number);
-/// Usually there are fewer: so many are of a rank whose boundaries belong with none of another's.
-inline constexpr uint64_t kFew = 3;
-
-/// Reserves (policy.h): older boundaries that stay, whole, beside those that the group still needs. Pure but
-/// for what was given up. Called by: Checkpoints.
-class Reserves {
- public:
-  /// first: older ones stay as reserves only.
-  bool stays(const BoundaryState& one, uint64_t first, const Policy& policy) const;
-  /// Has the journal say that all before the first are void, but for these.
-  void name_first(Journal& journal, uint64_t first, const Boundaries& boundaries, const Policy& policy) const;
-  /// For want of room: up to this one.
-  void give_up(uint64_t until) { given_up_ = until; }
-
- private:
-  uint64_t given_up_ = 0;
-};
 
 }  // namespace jitc

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "executor/state/resources.h"
+#include "executor/state/packer.h"
 
 namespace jitc {
 namespace {

@@ -13,15 +13,6 @@ const LiveRow* row_of(std::span<const LiveRow> rows, const LiveRow& live) {
   return found != rows.end() && found->same_place(live) ? &*found : nullptr;
 }
 
-std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows) {
-  std::vector<MemoryRange> ranges;
-  ranges.reserve(rows.size());
-  for (const LiveRow& row : rows) ranges.push_back({row.block.address, row.block.bytes});
-  std::vector<Hash> hashes(rows.size());
-  backend.hash_all(ranges, hashes);
-  return hashes;
-}
-
 bool BoundaryState::whole() const {
   return std::ranges::all_of(rows, [](const LiveRow& row) { return row.copied() || !row.block.bytes; });
 }
@@ -36,7 +27,7 @@ std::vector<std::byte> BoundaryState::pack() const {
   return packer.bytes();
 }
 
-BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes, ImageStore& images) {
+BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes, ImageSource* images) {
   Unpacker unpacker(bytes);
   BoundaryState state;
   for (uint64_t* const value : {&state.number, &state.sequence, &state.position, &state.own, &state.between})
@@ -66,7 +57,7 @@ const Resources::Variable* unsettled_variable(const Resources& resources, const 
 void EarlierTables::add(BoundaryState state) {
   if (!state.measured) return;
   state.resources = {};
-  for (LiveRow& row : state.rows) row.copy = Snapshot::kNone;
+  for (LiveRow& row : state.rows) row.copy = LiveRow::kNoCopy;
   state.rows.shrink_to_fit();
   rows_ += state.rows.size();
   tables_.push_back(std::move(state));
@@ -94,32 +85,6 @@ StepState StepState::unpack(std::span<const std::byte> bytes) {
   state.step = unpacker.get<uint64_t>();
   state.rows = unpacker.get_all<LiveRow>();
   return state;
-}
-
-uint64_t count_after(const Boundaries& boundaries, uint64_t number) {
-  return static_cast<uint64_t>(
-      std::ranges::count_if(boundaries, [&](const BoundaryState& one) { return one.number > number; }));
-}
-
-std::vector<uint64_t> reserves_in(const Boundaries& boundaries, const Policy& policy) {
-  std::vector<uint64_t> numbers;
-  for (const BoundaryState& one : boundaries)
-    if (policy.reserves(one.number) && one.whole()) numbers.push_back(one.number);
-  return numbers;
-}
-
-bool Reserves::stays(const BoundaryState& one, uint64_t first, const Policy& policy) const {
-  return one.number >= first || (one.number > given_up_ && policy.reserves(one.number) && one.whole());
-}
-
-void Reserves::name_first(Journal& journal, uint64_t first, const Boundaries& boundaries,
-                          const Policy& policy) const {
-  Journal::Reserves numbers{};
-  size_t count = 0;
-  for (const BoundaryState& one : boundaries)
-    if (one.number < first && count < numbers.size() && stays(one, first, policy))
-      numbers[count++] = one.number;
-  journal.set_first_boundary(first, numbers);
 }
 
 }  // namespace jitc
