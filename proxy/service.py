@@ -20,7 +20,7 @@ from .backends import open_backend
 from .backends.base import HealthWatch, NoDevice
 from .common import rpc
 from .common.config import Config
-from .common.paths import BOARD_VERSION, JOURNAL_VERSION, PROTOCOL_VERSION
+from .common.paths import BOARD_VERSION, JOURNAL_VERSION, PROTOCOL_VERSION, WORKER_VERSION
 from .health.gpus import GpuHealth
 from .health.hang_watch import HangWatch
 from .health.heartbeat import Heartbeat
@@ -52,6 +52,7 @@ VERSIONS = {
     "ops and records": FORMAT_VERSION,
     "board": BOARD_VERSION,
     "journal": JOURNAL_VERSION,
+    "worker": WORKER_VERSION,
 }
 #: Programs that wait for a worker, and commands that wait for a fault or a verdict, at a time.
 ATTACHES, COMMANDS = 256, 64

@@ -22,6 +22,7 @@ from jitc.interpose.generator import (
     wrappers_visitor,
 )
 from jitc.ops import faults_generator, generator
+from jitc.ops.options import generator as options_generator
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,7 +34,9 @@ OUTPUTS: dict[str, Callable[[], str]] = {
     "protos/include/jitc/generated_dnn.h": dnn_visitor.header,
     "protos/ops/generated_names.py": generator.python_module,
     "protos/include/jitc/generated_faults.h": faults_generator.header,
-    "docs/cli.md": lambda: faults_generator.document((ROOT / "docs/cli.md").read_text()),
+    "protos/ops/options/generated_fields.py": options_generator.module,
+    "protos/include/jitc/generated_options.h": options_generator.header,
+    "docs/cli.md": lambda: options_generator.document(faults_generator.document((ROOT / "docs/cli.md").read_text())),
     "docs/coverage.md": coverage_visitor.document,
     "interpose/api/generated/generated_blas_client.cpp": blas_visitor.client_source,
     "interpose/api/generated/generated_blas_client.h": blas_visitor.client_header,

@@ -16,8 +16,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jitc.ops.options.table import MEMORY as MEMORY_LIMITS
+from jitc.ops.options.values import MIB
+
 from ..common import host_memory, paths
-from ..common.config import MEMORY_LIMITS, MIB
 from .base import Assignment, GpuFacts, HealthEvent, HealthWatch, NoDevice
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def usual_memory(gpus: int) -> int:
     """Of each GPU where nobody says: the other half is for copies, journals, and the workers themselves."""
     limit = host_memory.limit()
     share = limit.bytes // 2 // gpus // MIB * MIB if limit else MEMORY
-    return max(MEMORY_LIMITS[0], min(MEMORY, share))
+    return max(MEMORY_LIMITS.least, min(MEMORY, share))
 
 
 def _warn_of(memory: int, gpus: int) -> None:

@@ -17,9 +17,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from jitc.ops.faults import KINDS, LONELY_SKIP, PHASES, wrong_trigger
+from jitc.ops.options.table import GPUS_MOST
+from jitc.ops.options.values import Number, Seconds
 
 from ..common import paths
-from ..common.config import GPUS_MOST
 from .ask import CALL_SECONDS, ask
 from .options import (
     FAILED,
@@ -201,7 +202,7 @@ def _enter(fault: Fault, name: str, value: str, part: str) -> None:
         raise CommandError(f"--at: {shown(part)} is not understood; {_TRIGGERS}", USAGE)
     field, least = _NUMBERS[name]
     try:
-        setattr(fault, field, number(least, 10**18 - 1)(value))
+        setattr(fault, field, number(Number(least, 10**18 - 1))(value))
     except argparse.ArgumentTypeError as error:
         raise CommandError(f"--at: {name}: {error}", USAGE) from None
     fault.armed_at_boundary |= name == "boundary"
@@ -248,7 +249,7 @@ def _parser() -> argparse.ArgumentParser:
         "fault", metavar="FAULT",
         help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}",
     )  # fmt: skip
-    inject.add_argument("--gpu", type=number(0, GPUS_MOST - 1), required=True, metavar="N", help="on which GPU")
+    inject.add_argument("--gpu", type=number(Number(0, GPUS_MOST - 1)), required=True, metavar="N", help="on which GPU")
     inject.add_argument(
         "--at", metavar="TRIGGER",
         help="when (now, if not given): boundary=12,phase=backward[,skip=5] in the minibatch after that boundary "
@@ -261,10 +262,14 @@ def _parser() -> argparse.ArgumentParser:
         _validate,
     )  # fmt: skip
     validate.add_argument(
-        "--gpu", type=number(0, GPUS_MOST - 1), required=True, metavar="N", help="a GPU that the job uses"
+        "--gpu", type=number(Number(0, GPUS_MOST - 1)), required=True, metavar="N", help="a GPU that the job uses"
     )
     validate.add_argument(
-        "--timeout", type=seconds(1, 1e6, "do not wait"), default=600, metavar="S", help="for a verdict (%(default)s)"
+        "--timeout",
+        type=seconds(Seconds(1, 1e6, "do not wait")),
+        default=600,
+        metavar="S",
+        help="for a verdict (%(default)s)",
     )
     validate.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
 
@@ -273,7 +278,7 @@ def _parser() -> argparse.ArgumentParser:
         gpu.add_subparsers(metavar="WHAT", required=True), "return",
         "a GPU that was lost can be used again: its ranks move home at their next boundary", _return_gpu,
     )  # fmt: skip
-    returned.add_argument("gpu", type=number(0, GPUS_MOST - 1), metavar="N", help="which GPU")
+    returned.add_argument("gpu", type=number(Number(0, GPUS_MOST - 1)), metavar="N", help="which GPU")
 
     for name, text, act in (
         ("preload-path", "print the path for LD_PRELOAD", _preload_path),
@@ -286,7 +291,9 @@ def _parser() -> argparse.ArgumentParser:
         "of GPU 1 killed in a backward pass, and in an optimizer step. Compares the three bit by bit.",
     )  # fmt: skip
     demo.add_argument("--json", type=new_file, metavar="FILE", help="also write the result to FILE as JSON")
-    demo.add_argument("--steps", type=number(3, 10_000), default=20, metavar="N", help="of each run (%(default)s)")
+    demo.add_argument(
+        "--steps", type=number(Number(3, 10_000)), default=20, metavar="N", help="of each run (%(default)s)"
+    )
     demo.set_defaults(act=_demo)
     return parser
 

@@ -15,26 +15,32 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NoReturn
 
+from jitc.ops.options.table import BOUNDARY_BUDGETS, GPUS_MOST, GROUPS, OPTIONS, OVERHEAD_PARTS, Default, Option
+from jitc.ops.options.values import (
+    Choice,
+    File,
+    Flag,
+    Folder,
+    Number,
+    Percent,
+    Seconds,
+    Size,
+    Values,
+    size_text,
+)  # fmt: skip
+
 from ..backends import KINDS
-from ..common import config, paths
+from ..common import paths
 from ..keeper.socket_lock import PATH_LIMIT
 
 FAILED, USAGE, NO_SERVICE, RACES, NOT_PROVEN = 1, 2, 3, 4, 5
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)(?:([KMGT])i?)?B?", re.IGNORECASE | re.ASCII)
-_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+_DECIMAL = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _PAGE = 4096
 #: Characters of a wrong value that a message repeats.
 _SHOWN = 60
-
-#: Each option's default is that of the configuration.
-DEFAULTS = config.Config
-#: Options of --device cuda alone, and what they name.
-LIBRARIES = {
-    "driver": "libcuda.so.1", "nccl": "libnccl.so.2", "cublas": "libcublas", "cublaslt": "libcublasLt",
-    "nvrtc": "libnvrtc", "cudnn": "libcudnn.so.9",
-}  # fmt: skip
 
 
 class CommandError(Exception):
@@ -70,63 +76,67 @@ def shown(text: str) -> str:
 # -- values ---------------------------------------------------------------------------------------
 
 
-def number(least: int, most: int) -> Callable[[str], int]:
+def number(allowed: Number) -> Callable[[str], int]:
     """Parser of whole numbers in ASCII digits."""
 
     def parse(text: str) -> int:
         value = int(text) if re.fullmatch("[0-9]{1,19}", text) else -1
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number from {least} to {most}")
-        return value
-
-    return parse
-
-
-def seconds(least: float, most: float, zero: str) -> Callable[[str], float]:
-    """zero: what 0 means."""
-
-    def parse(text: str) -> float:
-        value = float(text) if _SECONDS.fullmatch(text) else -1.0
-        if value and not least <= value <= most:
+        if not allowed.least <= value <= allowed.most:
             raise argparse.ArgumentTypeError(
-                f"{shown(text)} is not a number of seconds from {least:g} to {most:.0f}, or 0: {zero}"
+                f"{shown(text)} is not a whole number from {allowed.least} to {allowed.most}"
             )
         return value
 
     return parse
 
 
-def percent(zero: str) -> Callable[[str], float]:
-    """A share of 100. zero: what 0 means."""
+def seconds(allowed: Seconds) -> Callable[[str], float]:
+    """Parser of seconds, with and without a fraction."""
 
     def parse(text: str) -> float:
-        value = float(text) if _SECONDS.fullmatch(text) else -1.0
-        if not 0 <= value <= config.BUDGET_MOST:
+        value = _decimal(text)
+        if value and not allowed.least <= value <= allowed.most:
             raise argparse.ArgumentTypeError(
-                f"{shown(text)} is not a percentage from 0 ({zero}) to {config.BUDGET_MOST:g}"
+                f"{shown(text)} is not a number of seconds from {allowed.least:g} to {allowed.most:.0f}, "
+                f"or 0: {allowed.zero}"
             )
         return value
 
     return parse
 
 
-def size(least: int, most: int, zero: str = "") -> Callable[[str], int]:
-    """Bytes from "4GiB", "512M", "1073741824". zero: what 0 means, if it is allowed."""
-    allowed = f"from {_written(least)} to {_written(most)}" + (f", or 0: {zero}" if zero else "")
+def percent(allowed: Percent) -> Callable[[str], float]:
+    """Parser of a share of 100."""
+    zero = f" ({allowed.zero})" if allowed.zero else ""
+
+    def parse(text: str) -> float:
+        value = _decimal(text)
+        if not allowed.least <= value <= allowed.most:
+            raise argparse.ArgumentTypeError(
+                f"{shown(text)} is not a percentage from {allowed.least:g}{zero} to {allowed.most:g}"
+            )
+        return value
+
+    return parse
+
+
+def size(allowed: Size) -> Callable[[str], int]:
+    """Parser of bytes from "4GiB", "512M", "1073741824"."""
+    words = f"from {size_text(allowed.least)} to {size_text(allowed.most)}"
+    words += f", or 0: {allowed.zero}" if allowed.zero else ""
 
     def parse(text: str) -> int:
         match = _SIZE.fullmatch(text)
         value = Fraction(match[1]) * _UNITS[(match[2] or "").upper()] if match else Fraction(-1)
-        if not least <= value <= most and not (zero and value == 0):
-            raise argparse.ArgumentTypeError(f"{shown(text)} is not a size like 1.5GiB, {allowed}")
-        return int(value)
+        if not allowed.least <= value <= allowed.most and not (allowed.zero and value == 0):
+            raise argparse.ArgumentTypeError(f"{shown(text)} is not a size like 1.5GiB, {words}")
+        return int(value) // allowed.unit * allowed.unit
 
     return parse
 
 
-def pinned_size(text: str) -> int:
-    """A size in whole pages that fits a session's address range, or 0."""
-    return size(config.PINNED_LEAST, config.PINNED_MOST, "none")(text) // _PAGE * _PAGE
+def _decimal(text: str) -> float:
+    return float(text) if _DECIMAL.fullmatch(text) else -1.0
 
 
 def socket_path(text: str) -> str:
@@ -188,105 +198,102 @@ def library_file(text: str) -> str:
     return os.path.abspath(text)
 
 
-def _written(value: int) -> str:
-    unit = next((one for one in "TGMK" if value % _UNITS[one] == 0), "")
-    return f"{value // _UNITS[unit]}{unit}iB" if unit else f"{value}B"
-
-
 # -- options of a service ---------------------------------------------------------------------------
 
 
 def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """The options that jitc-proxyd and `jitc run` share."""
-    add = parser.add_argument
-    return [
-        add("--device", choices=tuple(KINDS), default=DEFAULTS.device, help="kind of device (%(default)s)"),
-        add("--gpus", type=number(1, config.GPUS_MOST), default=0, metavar="N",
-            help="how many GPUs (software: 1; cuda: all that are visible)"),
-        add("--spare-gpus", type=number(0, config.GPUS_MOST - 1), default=DEFAULTS.spare_gpus, metavar="N",
-            help="of the GPUs, the last N, which programs do not see: they take the place of lost ones (%(default)s)"),
-        add("--workers-per-gpu", type=number(1, config.GPUS_MOST), default=DEFAULTS.workers_per_gpu, metavar="K",
-            help="cuda: serve each physical GPU as K GPUs, a worker and a share of the memory each (%(default)s)"),
-        add("--memory-limit", type=size(*config.MEMORY_LIMITS), default=0, metavar="SIZE",
-            help="per GPU (software: 4GiB, or a share of half of what a container may have; cuda: all, divided by K)"),
-        add("--hang-seconds", type=seconds(*config.HANG_LIMITS, "never"), default=DEFAULTS.hang_seconds, metavar="S",
-            help="a worker that says nothing or work that makes no progress for so long is a fault; "
-            "0: never (%(default)s)"),
-        *(add(f"--{name}", type=library_file, metavar="PATH",
-              help=f"cuda: {library} to use (wheels on the import path, then the system's)")
-          for name, library in LIBRARIES.items()),
-        add("--threads", type=number(1, config.THREADS_MOST), default=0, metavar="N",
-            help="threads of one operator; the same number gives the same results (cores divided by GPUs)"),
-        add("--journal-limit", type=size(*config.JOURNAL_LIMITS), default=_written(DEFAULTS.journal_bytes),
-            metavar="SIZE",
-            help="per session, then it spills (%(default)s)"),
-        add("--copies-limit", type=size(*config.COPIES_LIMITS), default=DEFAULTS.snapshot_bytes, metavar="SIZE",
-            help="for all sessions together, host memory for copies of live device memory, taken as needed "
-            "(half of what is available at the start)"),
-        add("--images-limit", type=size(*config.IMAGES_LIMITS), default=_written(DEFAULTS.images_limit), metavar="SIZE",
-            help="for all sessions, disk space for images of kernels beside the socket (%(default)s)"),
-        add("--boundary-budget", type=percent("all"), metavar="PERCENT",
-            help="of a job's time, for boundaries: those that would take more are skipped, and a fault goes back "
-            "further; 0: all are made (0)"),
-        add("--reserve-budget", type=percent("never"), default=100 * DEFAULTS.reserve_share, metavar="PERCENT",
-            help="of a job's time, for copies of what only peers hold, made now and then in case that all of them "
-            "are lost at once; 0: never (%(default)g)"),
-        add("--validate-every", type=number(0, (1 << 31) - 1), default=DEFAULTS.validate_every, metavar="N",
-            help="optimizer steps between validations at least: a minibatch is run twice and compared; 0: never "
-            "(%(default)s)"),
-        add("--validate-budget", type=percent("any"), default=100 * DEFAULTS.validate_share, metavar="PERCENT",
-            help="of a job's time, for validations after the first one; 0: any (%(default)g)"),
-        add("--heal-replicas", action="store_true",
-            help="a rank that holds other bytes than most ranks that held the same before takes theirs"),
-        add("--replay-mismatch", choices=config.MISMATCHES, default=DEFAULTS.replay_mismatch,
-            help="numbers that a program has read and that a replay gives otherwise end the replay (strict), or are "
-            "tolerated within a bound (tolerant); by what validations showed of the job (auto)"),
-        add("--noise", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
-            help="software: sum in another order each time, as GPUs do; 0: never (%(default)s)"),
-        add("--check-order", action="store_true",
-            help="software: report ops of a program that touch the same memory, one of them writing, with no order "
-            "between them (docs/finding-races.md)"),
-        add("--pinned-limit", type=pinned_size, default=_written(DEFAULTS.pinned_bytes), metavar="SIZE",
-            help="per session, pinned memory shared by program and worker, taken as needed; 0: none (%(default)s)"),
-        add("--spill-dir", type=writable_folder, default=DEFAULTS.spill_dir, metavar="DIR",
-            help="for spilled journals (%(default)s)"),
-        add("--spares", type=number(0, config.GPUS_MOST), default=DEFAULTS.spares, metavar="N",
-            help="warm spare workers (%(default)s)"),
-        add("--core-limit", type=size(*config.CORE_LIMITS, "none"), default=DEFAULTS.core_limit, metavar="SIZE",
-            help="of the core dump of a worker that crashes; 0: none (%(default)s)"),
-        add("--shuffle", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
-            help="software: delay streams, reports and answers at random, to find what depends on luck; 0: never "
-            "(%(default)s)"),
-    ]  # fmt: skip
+    """The options that jitc-proxyd and `jitc run` share (protos/ops/options/table.py), in groups."""
+    groups = {title: parser.add_argument_group(title) for title in GROUPS}
+    return [_add(groups[one.group], one) for one in OPTIONS]
+
+
+def _add(group: argparse._ArgumentGroup, option: Option) -> argparse.Action:
+    devices = f"{option.devices[0]}: " if option.devices else ""
+    text = f"{devices}{option.help} ({option.without_it})".replace("%", "%%")
+    name, values = f"--{option.name}", option.values
+    if isinstance(values, Flag):
+        return group.add_argument(name, action="store_true", help=text)
+    if isinstance(values, Choice):
+        return group.add_argument(name, choices=values.words, default=option.default, help=text)
+    return group.add_argument(name, type=_parser_of(values), default=_unsaid(option), metavar=values.metavar, help=text)
+
+
+def _parser_of(values: Values) -> Callable[[str], Any]:
+    match values:
+        case Number():
+            return number(values)
+        case Seconds():
+            return seconds(values)
+        case Percent():
+            return percent(values)
+        case Size():
+            return size(values)
+        case Folder():
+            return writable_folder
+        case File():
+            return library_file
+        case Choice() | Flag():
+            raise TypeError("argparse parses these itself")
 
 
 def check_device_options(arguments: argparse.Namespace) -> None:
     """Checks combinations of options. Raises CommandError."""
-    kind = KINDS[arguments.device]
-    if not kind.runs_kernels:
-        cuda = [name for name in LIBRARIES if getattr(arguments, name)]
-        cuda += ["workers-per-gpu"] if arguments.workers_per_gpu > 1 else []
-        if cuda:
-            raise CommandError(f"--{cuda[0]} goes with --device cuda", USAGE)
-    if arguments.noise and not kind.deterministic:
-        raise CommandError("--noise goes with --device software: a GPU needs none", USAGE)
-    if arguments.shuffle and kind.runs_kernels:
-        raise CommandError("--shuffle goes with --device software", USAGE)
-    if arguments.check_order and kind.runs_kernels:
-        raise CommandError("--check-order goes with --device software: what a kernel touches nobody knows", USAGE)
+    for option in OPTIONS:
+        if option.devices and arguments.device not in option.devices and _is_given(arguments, option):
+            because = f": {option.because}" if option.because else ""
+            raise CommandError(f"--{option.name} goes with --device {option.devices[0]}{because}", USAGE)
     if arguments.spare_gpus and arguments.workers_per_gpu > 1:
         raise CommandError("--spare-gpus does not go with --workers-per-gpu: a spare GPU is a whole one", USAGE)
-    if arguments.spare_gpus >= (arguments.gpus or (config.GPUS_MOST if kind.runs_kernels else 1)):
+    usual = GPUS_MOST if KINDS[arguments.device].runs_kernels else 1
+    if arguments.spare_gpus >= (arguments.gpus or usual):
         raise CommandError("--spare-gpus is less than --gpus: at least one GPU is for programs", USAGE)
-    if arguments.gpus * arguments.workers_per_gpu > config.GPUS_MOST:
-        raise CommandError(f"--gpus times --workers-per-gpu is at most {config.GPUS_MOST}", USAGE)
+    if arguments.gpus * arguments.workers_per_gpu > GPUS_MOST:
+        raise CommandError(f"--gpus times --workers-per-gpu is at most {GPUS_MOST}", USAGE)
+
+
+def configured(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of the configuration that the options say (jitc.ops.options.generated_fields)."""
+    fields: dict[str, Any] = {}
+    for option in OPTIONS:
+        value = _value(arguments, option)
+        if isinstance(option.values, File):
+            fields.setdefault(option.field, {}).update({option.name: value} if value else {})
+        elif isinstance(option.values, Percent):
+            fields[option.field] = _share(arguments, option)
+        else:
+            fields[option.field] = value
+    fields.pop("")
+    return fields
+
+
+def _share(arguments: argparse.Namespace, option: Option) -> float:
+    """Of a job's time, as the option says, else its part of --overhead, else its default."""
+    percent: float | None = _value(arguments, option)
+    if percent is None and arguments.overhead is not None and option.field:
+        percent = arguments.overhead * OVERHEAD_PARTS[option.field]
+    if percent is None:
+        percent = BOUNDARY_BUDGETS[arguments.device] if option.default is None else float(option.default)
+    return percent / 100
+
+
+def _value(arguments: argparse.Namespace, option: Option) -> Any:
+    return getattr(arguments, option.name.replace("-", "_"))
+
+
+def _is_given(arguments: argparse.Namespace, option: Option) -> bool:
+    return bool(_value(arguments, option) != _unsaid(option))
+
+
+def _unsaid(option: Option) -> Default:
+    """The value where it is not given. Of a budget none: what it is then may follow from --overhead."""
+    return None if isinstance(option.values, Percent) else option.default
 
 
 def device_words(arguments: argparse.Namespace) -> list[str]:
     """The options of add_device_options again, for a service that is to be started with them."""
     words = []
-    for option in add_device_options(argparse.ArgumentParser(add_help=False)):
-        value = getattr(arguments, option.dest)
-        if value != option.default:
-            words += [option.option_strings[0], *([] if value is True else [str(value)])]
+    for option in OPTIONS:
+        value = _value(arguments, option)
+        if _is_given(arguments, option):
+            words += [f"--{option.name}", *([] if value is True else [str(value)])]
     return words

@@ -23,7 +23,6 @@ from ..backends import KINDS
 from ..common import paths, standard_streams
 from .options import (
     FAILED,
-    LIBRARIES,
     USAGE,
     CommandError,
     Parser,
@@ -31,6 +30,7 @@ from .options import (
     check_device_options,
     chosen_socket,
     complain,
+    configured,
     socket_path,
 )
 from .private_service import die_with_parent
@@ -106,40 +106,7 @@ def _config(arguments: argparse.Namespace) -> Config:
     from ..common.config import Config
 
     check_device_options(arguments)
-    return Config(
-        socket=chosen_socket(arguments.socket),
-        device=arguments.device,
-        gpus=arguments.gpus,
-        spare_gpus=arguments.spare_gpus,
-        workers_per_gpu=arguments.workers_per_gpu,
-        hang_seconds=arguments.hang_seconds,
-        libraries={name: path for name in LIBRARIES if (path := getattr(arguments, name))},
-        memory_limit=arguments.memory_limit,
-        threads=arguments.threads,
-        journal_bytes=arguments.journal_limit,
-        snapshot_bytes=arguments.copies_limit,
-        images_limit=arguments.images_limit,
-        boundary_share=_boundary_share(arguments),
-        reserve_share=arguments.reserve_budget / 100,
-        validate_every=arguments.validate_every,
-        validate_share=arguments.validate_budget / 100,
-        heal_replicas=arguments.heal_replicas,
-        replay_mismatch=arguments.replay_mismatch,
-        noise=arguments.noise,
-        check_order=arguments.check_order,
-        pinned_bytes=arguments.pinned_limit,
-        spill_dir=arguments.spill_dir,
-        spares=arguments.spares,
-        core_limit=arguments.core_limit,
-        shuffle=arguments.shuffle,
-    )
-
-
-def _boundary_share(arguments: argparse.Namespace) -> float:
-    from ..common.config import BOUNDARY_BUDGETS
-
-    chosen: float | None = arguments.boundary_budget
-    return (BOUNDARY_BUDGETS[arguments.device] if chosen is None else chosen) / 100
+    return Config(socket=chosen_socket(arguments.socket), **configured(arguments))
 
 
 class _Signals:

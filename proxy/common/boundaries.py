@@ -11,7 +11,7 @@ import ctypes
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from .paths import boundaries_library
 
@@ -41,8 +41,9 @@ class Boundary:
     #: Of the newest op whose effects are in it.
     sequence: int
     rows: int
-    bytes: int
-    copied_bytes: int
+    #: In bytes, of all rows, and of those that have a copy.
+    size: int
+    copied_size: int
     whole: bool
     #: The worker made it between two ops, for a rank that makes no optimizer steps.
     of_worker: bool
@@ -57,7 +58,8 @@ class Row:
     #: Place in the list of live blocks that the program gave.
     ordinal: int
     address: int
-    bytes: int
+    #: In bytes.
+    size: int
     #: Content hash, 16 bytes (docs/journal.md).
     hash: bytes
     copied: bool
@@ -137,7 +139,7 @@ class BoundaryFiles:
             raise BoundaryError(self._message())
         self._handle = ctypes.c_void_p(handle)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> BoundaryFiles:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -178,7 +180,7 @@ class BoundaryFiles:
 
     def read(self, boundary: int, row: Row) -> bytes:
         """The same, as bytes of its own."""
-        out = bytearray(row.bytes)
+        out = bytearray(row.size)
         self.read_into(boundary, row, out)
         return bytes(out)
 

@@ -36,11 +36,8 @@ class Options(TypedDict):
     ordinal: int
     libraries: dict[str, str]
     images: str
-    images_limit: int
-    hang_seconds: float
-    shuffle: int
-    noise: int
-    check_order: bool
+    options: dict[str, str]
+    """Of the service, those that workers are given (jitc.ops.options.generated_fields.OF_WORKERS), as texts."""
 
 
 class Joined(NamedTuple):

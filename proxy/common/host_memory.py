@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from .config import GIB, MIB
+from jitc.ops.options.values import GIB, MIB
 
 PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 

@@ -13,6 +13,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..common.printable import LINE, printable
+from ..status import documents
+from ..status import report as model
 
 if TYPE_CHECKING:
     from ..ranks.rank import Ranks
@@ -37,15 +39,11 @@ class Races:
             session = ranks.sessions.get(report.session)
             job = ranks.job_of(session) if session else ""
             rank = session.label() if session else f"session {report.session}"
-        first, second = _side(report.first), _side(report.second)
         with self._lock:
-            key = (job, *_key(first), *_key(second))
+            key = (job, *_key(report.first), *_key(report.second))
             known = self._documents.get(key)
             new = known is None and len(self._documents) < KEPT
-            document = known or {
-                "time": time.time(), "job": job, "sessions": [], "first": first, "second": second,
-                "address": report.address, "bytes": report.bytes,
-            }  # fmt: skip
+            document = known or _document(job, report)
             if new:
                 self._documents[key] = document
             if rank not in document["sessions"]:
@@ -81,12 +79,20 @@ def lines(document: dict[str, Any]) -> list[str]:
     return told
 
 
-def _side(side: Any) -> dict[str, Any]:
-    return {
-        "op": side.op, "operator": side.operator, "place": side.place, "stream": side.stream,
-        "sequence": side.sequence, "writes": side.writes,
-    }  # fmt: skip
+def _document(job: str, report: Any) -> dict[str, Any]:
+    race = model.Race(
+        time=time.time(), job=job, sessions=[], first=_side(report.first), second=_side(report.second),
+        address=report.address, bytes=report.bytes,
+    )  # fmt: skip
+    return documents.document(race)
 
 
-def _key(side: dict[str, Any]) -> tuple[str, str, str]:
-    return side["op"], side["operator"], side["place"]
+def _side(side: Any) -> model.RaceSide:
+    return model.RaceSide(
+        op=side.op, operator=side.operator, place=side.place, stream=side.stream, sequence=side.sequence,
+        writes=side.writes,
+    )  # fmt: skip
+
+
+def _key(side: Any) -> tuple[str, str, str]:
+    return side.op, side.operator, side.place

@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..common.config import ADDRESS_BASE, ADDRESS_BYTES, LARGE_BYTES, LARGE_SLOTS, PINNED_BASE, PINNED_MOST, SLOTS
+from jitc.ops.options.table import PINNED_MOST
+
+from ..common.config import ADDRESS_BASE, ADDRESS_BYTES, LARGE_BYTES, LARGE_SLOTS, PINNED_BASE, SLOTS
 
 
 @dataclass(frozen=True)

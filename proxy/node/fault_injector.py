@@ -28,6 +28,8 @@ from ..common import rpc
 from ..ranks.causes import MOVED
 from ..ranks.rank import Rank
 from ..ranks.states import SessionState
+from ..status.documents import document
+from ..status.report import Injected
 from .registry import Registry
 from .session import Session
 
@@ -158,9 +160,9 @@ class FaultInjector:
 
     def _finish(self, armed: Armed, detail: str) -> Armed:
         if not detail.startswith("refused"):
-            told = {"time": time.time(), "gpu": armed.gpu, "kind": armed.fault.kind, "detail": detail}
+            told = Injected(time=time.time(), gpu=armed.gpu, kind=armed.fault.kind, detail=detail)
             with self._lock:
-                self._told.append(told)
+                self._told.append(document(told))
         armed.finish(detail)
         return armed
 

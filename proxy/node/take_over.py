@@ -13,8 +13,12 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from jitc.ops.options.generated_fields import BINDING
+from jitc.ops.options.table import COPIES
+from jitc.ops.options.values import GIB, MIB
+
 from ..common import host_memory
-from ..common.config import COPIES_LIMITS, GIB, MIB, Config
+from ..common.config import Config
 from ..common.printable import printable
 from ..keeper.client import Keeper
 from ..keeper.log import Log
@@ -28,14 +32,6 @@ from .workers import processes
 from .workers.supervisor import Supervisor
 from .workers.worker import Worker, WorkerState
 
-#: Options that sessions, their memory and their workers depend on: in the configuration, and on the command line.
-BINDING = {
-    "device": "--device", "gpus": "--gpus", "spare_gpus": "--spare-gpus",
-    "workers_per_gpu": "--workers-per-gpu", "memory_limit": "--memory-limit",
-    "threads": "--threads", "libraries": "libraries", "noise": "--noise", "check_order": "--check-order",
-    "images_limit": "--images-limit", "shuffle": "--shuffle", "journal_bytes": "--journal-limit",
-    "snapshot_bytes": "--copies-limit", "pinned_bytes": "--pinned-limit",
-}  # fmt: skip
 #: A session in these states has a worker that may be half-restored.
 _UNRELIABLE = (SessionState.LOST, SessionState.STANDBY)
 ENDING_SECONDS = 10.0
@@ -79,8 +75,7 @@ def note_options(config: Config, log: Log, gpu_memory: int = 0, worker_overhead:
 
 def _room_for_copies() -> int:
     """Half of what can be had: programs need memory too, and so do journals."""
-    least, most = COPIES_LIMITS
-    return max(least, min(most, host_memory.available() // 2 // MIB * MIB))
+    return COPIES.clamp(host_memory.available() // 2 // MIB * MIB)
 
 
 class TakeOver:

@@ -28,6 +28,8 @@ from ..ranks.events import Event, FaultReported
 from ..ranks.rank import Rank, Ranks
 from ..ranks.states import SessionState
 from ..ranks.stats import stats_of
+from ..status import report as model
+from ..status.documents import document
 from .recovery import Recovery
 from .report import NOT_COMPARED, NOT_PROVEN, NOTHING_TO_COMPARE, PENDING, PROVEN, Reports
 
@@ -52,11 +54,11 @@ class Proof:
     text: str = "ranks are compared at their next boundary"
     seconds: float = 0.0  # that the comparison took
 
-    def document(self) -> dict[str, Any]:
-        return {
-            "state": self.state, "boundary": self.boundary, "blocks": self.blocks, "text": self.text,
-            "seconds": round(self.seconds, 6),
-        }  # fmt: skip
+    def described(self) -> model.Proof:
+        return model.Proof(
+            state=self.state, boundary=self.boundary, blocks=self.blocks, text=self.text,
+            seconds=round(self.seconds, 6),
+        )  # fmt: skip
 
     def touches(self, sessions: Iterable[Rank]) -> bool:
         return any(one in self.group for one in sessions)
@@ -92,7 +94,7 @@ class Proofs:
             proof.end(NOT_COMPARED, "a program was given its error")
         else:
             self._pending.append(proof)
-        proof.report = self._reports.add(recovery, proof.document())
+        proof.report = self._reports.add(recovery, proof.described())
 
     def busy(self) -> bool:
         """Whether ticks must come fast."""
@@ -136,7 +138,7 @@ class Proofs:
 
     def _over(self, proof: Proof) -> None:
         self._pending.remove(proof)
-        changes: dict[str, Any] = {"proof": proof.document()}
+        changes: dict[str, Any] = {"proof": document(proof.described())}
         if proof.state == NOT_PROVEN:
             changes["outcome"] = f"{NOT_PROVEN}: {proof.text}"
             text = f"the recovery to {named(proof.boundaries)} is not proven: {proof.text}"

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ranks.rank import Rank
+from ..status import report as model
 from .phases import Timeline
 
 #: Calls to a worker -> the phase that a rank spends in them. Other calls only ask.
@@ -87,8 +88,9 @@ class RankTimes:
 
     # -- the report -----------------------------------------------------------------------------------
 
-    def document(self, timeline: Timeline, involved: Iterable[Rank]) -> dict[str, Any]:
-        """The recovery is over. All times count from when the fault was noticed, which `began` gives by the clock."""
+    def described(self, timeline: Timeline, involved: Iterable[Rank]) -> dict[str, Any]:
+        """Fields of the report. The recovery is over. All times count from when the fault was noticed, which `began`
+        gives by the clock."""
         now = time.monotonic()
         self.replayed(list(self._replaying))
         began, end = timeline.began, timeline.newest
@@ -96,13 +98,14 @@ class RankTimes:
         with self._lock:
             ranks = [self._rank(one, began, end) for one in sessions if one.number in self._stopped]
         parts = [
-            {"phase": one.phase, "at": _rounded(one.start - began), "seconds": _rounded(one.seconds),
-             "attempt": one.attempt}
+            model.PhaseSpan(
+                phase=one.phase, at=_rounded(one.start - began), seconds=_rounded(one.seconds), attempt=one.attempt
+            )
             for one in timeline.parts
-        ]  # fmt: skip
+        ]
         return {"began": round(time.time() - now + began, 6), "timeline": parts, "ranks": ranks}
 
-    def _rank(self, session: Rank, began: float, end: float) -> dict[str, Any]:
+    def _rank(self, session: Rank, began: float, end: float) -> model.RankTimes:
         number = session.number
         lost = number in self._lost
         stopped = began if lost else min(self._stopped[number], end)
@@ -112,15 +115,15 @@ class RankTimes:
         ]
         replays = [one.end for one in spans if one.phase == "replay"]
         caught_up = max(replays, default=end)  # it computes from then on
-        return {
-            "session": number, "name": session.label(), "rank": session.rank, "gpu": session.gpu, "lost": lost,
-            "computed": _rounded(max(0.0, stopped - self._computed[number])), "stopped": _rounded(stopped - began),
-            "waited": _rounded(max(0.0, caught_up - stopped - _covered(spans))),
-            "spans": [
-                {"phase": one.phase, "at": _rounded(one.start - began), "seconds": _rounded(one.end - one.start)}
+        return model.RankTimes(
+            session=number, name=session.label(), rank=session.rank, gpu=session.gpu, lost=lost,
+            computed=_rounded(max(0.0, stopped - self._computed[number])), stopped=_rounded(stopped - began),
+            waited=_rounded(max(0.0, caught_up - stopped - _covered(spans))),
+            spans=[
+                model.RankSpan(phase=one.phase, at=_rounded(one.start - began), seconds=_rounded(one.end - one.start))
                 for one in spans if one.end > one.start
             ],
-        }  # fmt: skip
+        )  # fmt: skip
 
 
 def _covered(spans: Sequence[Span]) -> float:

@@ -64,7 +64,8 @@ class Recovery:
         self.attempts = Attempts()
         self.failure = ""
         self.handed_over: list[str] = []  # errors given to programs
-        self.differences: dict[str, Any] = {}  # between results and those of the replay
+        # Between results and those of the replay.
+        self.differences: dict[str, Any] = {"results": 0, "largest": 0.0, "bound": 0.0}
         self._positions: dict[int, Any] = {}
         self._lost: set[int] = set()
         self._suspect: set[int] = set()  # lost while they executed ops, so an op may be what ends their workers

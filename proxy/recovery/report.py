@@ -16,6 +16,8 @@ from ..common.printable import LINE, printable
 from ..protection.determinism.differences import differences_text
 from ..ranks.cuts import named
 from ..ranks.rank import Log
+from ..status import documents
+from ..status import report as model
 from .decide import RankPosition
 
 if TYPE_CHECKING:
@@ -44,9 +46,9 @@ class Reports:
         self._documents: list[dict[str, Any]] = [_left(one) for one in left.values()]
         self._count = max(map(int, left), default=0)
 
-    def add(self, recovery: Recovery, proof: dict[str, Any]) -> int:
+    def add(self, recovery: Recovery, proof: model.Proof) -> int:
         """Returns the report's number. proof: what is known of what came of it (proof.py)."""
-        document = describe(recovery) | {"proof": proof}
+        document = describe(recovery, proof)
         with self._lock:
             self._documents = [*self._documents[-KEPT + 1 :], document]
             self._count += 1
@@ -92,40 +94,41 @@ def _drop_old_spans(documents: list[dict[str, Any]]) -> None:
             documents[at] = documents[at] | {"ranks": [one | {"spans": []} for one in documents[at]["ranks"]]}
 
 
-def describe(recovery: Recovery) -> dict[str, Any]:
-    incident = recovery.incident
-    decision = recovery.decision
-    return {
-        "time": time.time(),
-        "job": recovery.job,
-        "cause": ", ".join(incident.reported_causes()) or "unknown",
-        "message": "; ".join(incident.messages),
-        "gpu": incident.gpus[0] if incident.gpus else None,
-        "gpus": incident.gpus,
-        "culprits": list(incident.culprits),
-        "decision": decision.kind.value if decision else "none",
-        "boundary": decision.boundary if decision else None,
-        "boundaries": [
-            {"session": session, "boundary": number}
-            for session, number in sorted(decision.boundaries.items() if decision else ())
-        ],
-        "seconds": round(recovery.timeline.total(), 6),
-        "phases": {name: round(seconds, 6) for name, seconds in recovery.timeline.seconds.items()},
-        "bytes_restored": recovery.bytes_restored,
-        "bytes_from_peers": dict(recovery.transfers.bytes),
-        "notes": list(recovery.transfers.notes),
-        "sessions": [session.label() for session in recovery.group],
-        "standings": [_standing(number, one) for number, one in sorted(recovery.rank_positions().items())],
-        "attempts": recovery.attempts.count,
-        "differences": recovery.differences,
-        "outcome": _outcome(recovery),
-        **recovery.times.document(recovery.timeline, recovery.involved()),
-    }
+def describe(recovery: Recovery, proof: model.Proof) -> dict[str, Any]:
+    """The document of a recovery that is over."""
+    incident, decision = recovery.incident, recovery.decision
+    boundaries = sorted(decision.boundaries.items()) if decision else []
+    found = model.Recovery(
+        time=time.time(),
+        job=recovery.job,
+        cause=", ".join(incident.reported_causes()) or "unknown",
+        message="; ".join(incident.messages),
+        gpu=incident.gpus[0] if incident.gpus else None,
+        gpus=incident.gpus,
+        culprits=list(incident.culprits),
+        decision=decision.kind.value if decision else "none",
+        boundary=decision.boundary if decision else None,
+        boundaries=[model.SessionBoundary(session=session, boundary=number) for session, number in boundaries],
+        seconds=round(recovery.timeline.total(), 6),
+        phases={name: round(seconds, 6) for name, seconds in recovery.timeline.seconds.items()},
+        bytes_restored=recovery.bytes_restored,
+        bytes_from_peers=dict(recovery.transfers.bytes),
+        notes=list(recovery.transfers.notes),
+        sessions=[session.label() for session in recovery.group],
+        standings=[_standing(number, one) for number, one in sorted(recovery.rank_positions().items())],
+        attempts=recovery.attempts.count,
+        differences=model.BoundedDifferences(**recovery.differences),
+        outcome=_outcome(recovery),
+        proof=proof,
+        **recovery.times.described(recovery.timeline, recovery.involved()),
+    )
+    return documents.document(found)
 
 
-def _standing(number: int, position: RankPosition) -> dict[str, Any]:
+def _standing(number: int, position: RankPosition) -> model.Standing:
     shown = {field.name: getattr(position, field.name) for field in fields(position) if field.name != "history"}
-    return {"session": number, **shown, "kept": [boundary for boundary, _ in position.history.kept]}
+    shown["reserves"] = list(position.reserves)
+    return model.Standing(session=number, **shown, kept=[boundary for boundary, _ in position.history.kept])
 
 
 def _outcome(recovery: Recovery) -> str:

@@ -155,11 +155,7 @@ def _options(request: Any, operators: str, op_socket: str) -> Options:
         ordinal=request.ordinal,
         libraries={"operators": operators, **request.libraries},
         images=request.images,
-        images_limit=request.images_limit,
-        hang_seconds=request.hang_seconds,
-        shuffle=request.shuffle,
-        noise=request.noise,
-        check_order=request.check_order,
+        options=dict(request.options),
     )
 
 

@@ -34,10 +34,10 @@ QUICK = {
 #: What a job's gradients are summed with, and how many collectives of a minibatch come before the first one.
 REDUCES = {
     "gpt": ("all_reduce", 0),
-    "cnn": ("all_reduce", 1),
+    "cnn": ("all_reduce", 2),
     "amp": ("all_reduce", 0),
     "accumulate": ("all_reduce", 0),
-    "fsdp": ("reduce_scatter", 3),
+    "fsdp": ("reduce_scatter", 5),
 }
 RANDOM_OPS = 20
 BOUNDARY = 2

@@ -13,6 +13,7 @@
 #include "base/shared/gpu_turn.h"
 #include "base/shared/memory_budget.h"
 #include "base/shuffle.h"
+#include "jitc/generated_options.h"
 #include "progress_doorbell.h"
 
 namespace jitc {
@@ -45,14 +46,12 @@ class Libraries {
 
 struct BackendOptions {
   uint64_t address_base, address_bytes, memory_limit;
-  int threads;     // of one operator; fixed per job so that results do not change
-  uint64_t noise;  // of the software device's sums, 0: none
+  int threads;  // of one operator; fixed per job so that results do not change
+  WorkerOptions given;
   Libraries libraries;
-  Shuffle shuffle;           // what the software device puts off
-  int ordinal = 0;           // of the driver
-  double hang_seconds = 0;   // work that makes no progress for so long is a fault; 0: never
-  PinnedRange pinned;        // shared with the program
-  bool check_order = false;  // look for races (software device)
+  Shuffle shuffle;     // what the software device puts off
+  int ordinal = 0;     // of the driver
+  PinnedRange pinned;  // shared with the program
   /// Shared by the sessions on the GPU; none: this one has the limit for itself.
   std::shared_ptr<MemoryBudget> budget;
   /// Turns at the GPU, where its sessions do not fit together; none: there are no turns.

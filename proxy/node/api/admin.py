@@ -18,6 +18,8 @@ from jitc.v1 import control_pb2
 from ...common.rpc import Waiting, refuse
 from ...ranks.states import SessionState
 from ...ranks.stats import stats_of
+from ...status import node as model
+from ...status.documents import document
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
 from ..registry import Registry
@@ -70,19 +72,19 @@ class AdminService:
     def Status(self, request: Any, context: Any) -> Any:
         registry = self._registry
         gpus = [self._gpu(gpu) for gpu in registry.gpus]
-        held = sum(one["copies_held_bytes"] for gpu in gpus for one in gpu["sessions"])
-        copies = {"held_bytes": held, "limit_bytes": registry.config.snapshot_bytes}
-        document = {"gpus": gpus, "copies": copies, "shuffle": registry.config.shuffle}
-        return control_pb2.JsonReply(json=json.dumps(document))
+        held = sum(one.copies_held_bytes for gpu in gpus for one in gpu.sessions)
+        copies = model.Copies(held_bytes=held, limit_bytes=registry.config.snapshot_bytes)
+        found = model.Status(gpus=gpus, copies=copies, shuffle=registry.config.shuffle)
+        return control_pb2.JsonReply(json=json.dumps(document(found)))
 
     def Report(self, request: Any, context: Any) -> Any:
         records = self._records
-        document = {
+        found = {
             "recoveries": records.recoveries(), "validations": records.validations(),
             "divergences": records.divergences(), "races": self._races.documents(),
             "injected": self._faults.documents(),
         }  # fmt: skip
-        return control_pb2.JsonReply(json=json.dumps(document))
+        return control_pb2.JsonReply(json=json.dumps(found))
 
     def ReturnGpu(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
@@ -127,7 +129,7 @@ class AdminService:
         if gpu >= len(self._registry.gpus):
             refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {gpu} does not exist")
 
-    def _gpu(self, gpu: Gpu) -> dict[str, Any]:
+    def _gpu(self, gpu: Gpu) -> model.GpuStatus:
         registry = self._registry
         with registry.changed:
             sessions = [one for one in registry.sessions.values() if one.gpu == gpu.index]
@@ -135,24 +137,51 @@ class AdminService:
             hosted = [one for one in registry.sessions.values() if one.host == gpu.index]
             workers, state = registry.workers_of(gpu), registry.state_of(gpu)
         stats = stats_of({*sessions, *hosted})
-        return {
-            "index": gpu.index,
-            "device": registry.backend.device,
-            "name": gpu.facts.name,
-            "physical": gpu.facts.physical,
-            "state": state,
-            "worker_pid": workers[0].pid if workers else None,
-            "spare": gpu.spare,
-            "memory_used": sum(int(stats.get(one.number, {}).get("memory_used", 0)) for one in hosted),
-            "memory_total": gpu.facts.memory_total,
-            "sessions": [
-                _session(one, registry.job_of(one), stats.get(one.number, {}), waiting[one.number])
-                | {"races": self._races.count(one.number)}
+        return model.GpuStatus(
+            index=gpu.index,
+            device=registry.backend.device,
+            name=gpu.facts.name,
+            physical=gpu.facts.physical,
+            state=state,
+            worker_pid=workers[0].pid if workers else None,
+            spare=gpu.spare,
+            memory_used=sum(int(stats.get(one.number, {}).get("memory_used", 0)) for one in hosted),
+            memory_total=gpu.facts.memory_total,
+            sessions=[
+                self._session(one, stats.get(one.number, {}), waiting[one.number])
                 for one in sessions
                 if one.state is not SessionState.CLOSED
             ],
-            "recoveries": gpu.recoveries,
-        }
+            recoveries=gpu.recoveries,
+        )
+
+    def _session(self, session: Session, stats: dict[str, Any], waiting_for: str) -> model.SessionStatus:
+        worker = session.worker
+        return model.SessionStatus(
+            pid=session.pid,
+            job=self._registry.job_of(session),
+            worker_pid=worker.pid if worker is not None and worker.alive() else None,
+            rank=session.rank,
+            world_size=session.world_size,
+            host=session.host,
+            state=session.state.value,
+            waiting_for=waiting_for,
+            boundary=int(stats.get("boundary", 0)),
+            journal_bytes=int(stats.get("journal_bytes", 0)),
+            memory_used=int(stats.get("memory_used", 0)),
+            copies_bytes=int(stats.get("snapshot_bytes", 0)),
+            copies_held_bytes=int(stats.get("snapshot_held", 0)),
+            boundary_phases=_boundary_phases(stats),
+            turns=_turns(stats),
+            ops_executed=int(stats.get("ops_executed", stats.get("executed", 0))),
+            diverged=session.diverged,
+            compared=session.compared,
+            uneven_steps=session.uneven,
+            boundaries_apart=session.boundaries_apart,
+            reserve=model.Reserve(boundary=session.reserve, every=session.reserves_apart),
+            hang_seconds=session.hang_seconds,
+            races=self._races.count(session.number),
+        )
 
 
 def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
@@ -163,42 +192,15 @@ def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
             return
 
 
-def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str) -> dict[str, Any]:
-    worker = session.worker
-    return {
-        "pid": session.pid,
-        "job": job,
-        "worker_pid": worker.pid if worker is not None and worker.alive() else None,
-        "rank": session.rank,
-        "world_size": session.world_size,
-        "host": session.host,
-        "state": session.state.value,
-        "waiting_for": waiting_for,
-        "boundary": int(stats.get("boundary", 0)),
-        "journal_bytes": int(stats.get("journal_bytes", 0)),
-        "memory_used": int(stats.get("memory_used", 0)),
-        "copies_bytes": int(stats.get("snapshot_bytes", 0)),
-        "copies_held_bytes": int(stats.get("snapshot_held", 0)),
-        "boundary_phases": _boundary_phases(stats),
-        "turns": _turns(stats),
-        "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
-        "diverged": session.diverged,
-        "compared": session.compared,
-        "uneven_steps": session.uneven,
-        "boundaries_apart": session.boundaries_apart,
-        "reserve": {"boundary": session.reserve, "every": session.reserves_apart},
-        "hang_seconds": session.hang_seconds,
-    }
-
-
-def _turns(stats: dict[str, Any]) -> dict[str, Any]:
+def _turns(stats: dict[str, Any]) -> model.Turns:
     """At its GPU, since its worker has it; of a session that has taken none, zeros."""
-    told: dict[str, Any] = stats.get("turns", {})
-    return {"moved_out": 0, "bytes": 0, "seconds": 0.0, "waits": False} | told
+    told: dict[str, Any] = {"moved_out": 0, "bytes": 0, "seconds": 0.0, "waits": False} | stats.get("turns", {})
+    return model.Turns(**told)
 
 
-def _boundary_phases(stats: dict[str, Any]) -> dict[str, Any]:
+def _boundary_phases(stats: dict[str, Any]) -> model.BoundaryPhases:
     """All phases always: of a worker that does not answer, or has had no boundary, zeros."""
     told: dict[str, Any] = stats.get("boundary_phases", {})
     seconds = dict.fromkeys(_BOUNDARY_PHASES, 0.0) | told.get("seconds", {})
-    return {"boundaries": 0, "hashed_bytes": 0, "copied_bytes": 0} | told | {"seconds": seconds}
+    sums: dict[str, Any] = {"boundaries": 0, "hashed_bytes": 0, "copied_bytes": 0} | told | {"seconds": seconds}
+    return model.BoundaryPhases(**sums)

@@ -42,9 +42,8 @@ def assign_request(registry: Registry, gpu: Gpu, guest: int = 0, variables: Vari
     config, assignment = registry.config, registry.backend.assignment(gpu.index, guest)
     return worker_pb2.AssignRequest(
         gpu=gpu.index, device=config.device, memory_limit=assignment.memory_limit, threads=assignment.threads,
-        shuffle=config.shuffle, ordinal=assignment.ordinal, libraries=dict(assignment.libraries),
-        images=str(config.images_directory()), images_limit=config.images_limit, hang_seconds=config.hang_seconds,
-        noise=config.noise, check_order=config.check_order, environment={**variables, **assignment.environment},
+        ordinal=assignment.ordinal, libraries=dict(assignment.libraries), images=str(config.images_directory()),
+        options=config.for_workers(), environment={**variables, **assignment.environment},
     )  # fmt: skip
 
 

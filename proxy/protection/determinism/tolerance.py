@@ -15,8 +15,10 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from jitc.ops.options.table import AUTO, STRICT
+
 from ...backends import KINDS
-from ...common.config import AUTO, STRICT, Config
+from ...common.config import Config
 from ...ranks.rank import Rank
 from ...ranks.stats import stats_of
 from .differences import together

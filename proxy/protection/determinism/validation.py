@@ -26,6 +26,8 @@ from ...ranks.events import FaultReported, PendingValidation
 from ...ranks.rank import Rank, Ranks
 from ...ranks.states import OUTSIDE, RECOVERING, SessionState
 from ...ranks.stats import session_stats
+from ...status import documents
+from ...status import report as model
 from .differences import differences_text, together
 from .tolerance import Tolerances
 
@@ -232,27 +234,29 @@ def _ask_to_stop(group: Sequence[Rank], step: int) -> bool:
 
 
 def _describe(run: _Run, interrupted: str) -> dict[str, Any]:
+    verdicts = run.verdicts.values()
     different = [
-        {"session": number, "address": row["address"], "bytes": row["bytes"], "ordinal": row["ordinal"]}
+        model.Block(session=number, address=row["address"], bytes=row["bytes"], ordinal=row["ordinal"])
         for number, verdict in sorted(run.verdicts.items())
         for row in verdict["different"]
     ]
-    differences = together(verdict["differences"] for verdict in run.verdicts.values())
+    differences = together(verdict["differences"] for verdict in verdicts)
     same = not different and not differences["results"]
     outcome = f"interrupted: {interrupted}" if interrupted else "identical" if same else "different"
-    return {
-        "time": time.time(),
-        "gpus": sorted({session.gpu for session in run.members}),
-        "sessions": [session.label() for session in run.members],
-        "step": run.step,
-        "outcome": outcome,
-        "blocks": sum(int(verdict["blocks"]) for verdict in run.verdicts.values()),
-        "bytes": sum(int(verdict["bytes"]) for verdict in run.verdicts.values()),
-        "unwritten": sum(int(verdict["unwritten"]) for verdict in run.verdicts.values()),
-        "different": different,
-        "differences": differences,
-        "seconds": round(run.since(), 6),
-    }
+    found = model.Validation(
+        time=time.time(),
+        gpus=sorted({session.gpu for session in run.members}),
+        sessions=[session.label() for session in run.members],
+        step=run.step,
+        outcome=outcome,
+        blocks=sum(int(verdict["blocks"]) for verdict in verdicts),
+        bytes=sum(int(verdict["bytes"]) for verdict in verdicts),
+        unwritten=sum(int(verdict["unwritten"]) for verdict in verdicts),
+        different=different,
+        differences=model.Differences(**differences),
+        seconds=round(run.since(), 6),
+    )
+    return documents.document(found)
 
 
 def line(document: dict[str, Any]) -> str:

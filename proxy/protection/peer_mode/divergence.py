@@ -16,6 +16,8 @@ from typing import Any
 from jitc.v1 import worker_pb2
 
 from ...ranks.rank import Rank, Worker
+from ...status import documents
+from ...status import report as model
 from .replicas import Numbers, Split
 
 #: Documents kept for `jitc report`, and blocks that a line names.
@@ -64,23 +66,24 @@ class Divergence:
         )
 
     def document(self) -> dict[str, Any]:
-        return {
-            "time": self.time,
-            "job": self.job,
-            "boundary": self.boundary,
-            "gpus": sorted({one.gpu for one in self.sessions.values()}),
-            "sessions": [one.label() for one in self.by_rank()],
-            "odd": [one.label() for one in self.by_rank(self._odd())],
-            "blocks": [
-                {
-                    "rank": session.label(), "gpu": session.gpu,
-                    "address": split.addresses[session.number], "bytes": split.size, "ordinal": split.ordinal,
-                }
+        found = model.Divergence(
+            time=self.time,
+            job=self.job,
+            boundary=self.boundary,
+            gpus=sorted({one.gpu for one in self.sessions.values()}),
+            sessions=[one.label() for one in self.by_rank()],
+            odd=[one.label() for one in self.by_rank(self._odd())],
+            blocks=[
+                model.DivergedBlock(
+                    rank=session.label(), gpu=session.gpu,
+                    address=split.addresses[session.number], bytes=split.size, ordinal=split.ordinal,
+                )
                 for split in self.splits
                 for session in self.by_rank(split.concerned)
             ],
-            "outcome": self.outcome,
-        }  # fmt: skip
+            outcome=self.outcome,
+        )  # fmt: skip
+        return documents.document(found)
 
     def _blocks(self) -> str:
         named = [

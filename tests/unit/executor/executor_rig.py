@@ -184,7 +184,8 @@ def make_executor(
     driver = os.environ.get("JITC_TEST_DRIVER", "")
     options: Any = {
         "device": "cuda" if driver else "software", "memory_limit": memory_limit, "threads": 1,
-        "poison": poison, "ordinal": ordinal, "gpu": gpu, "shuffle": int(os.environ.get("JITC_TEST_SHUFFLE", "0")),
+        "poison": poison, "ordinal": ordinal, "gpu": gpu,
+        "options": {"shuffle": os.environ.get("JITC_TEST_SHUFFLE", "0")},
         "libraries": {one: os.environ.get(f"JITC_TEST_{one.upper()}", "") for one in ("driver", "nvrtc", "nccl")},
     }  # fmt: skip
     return binding.Executor(library(), options, control or Control())

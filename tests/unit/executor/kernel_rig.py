@@ -34,7 +34,7 @@ class Node:
                 "driver": str(fake_library("cuda")), "nvrtc": str(fake_library("nvrtc")),
                 "cudnn": str(fake_library("cudnn")),
             },
-            "ordinal": 0, "hang_seconds": 0.0, "images": str(self.folder), "images_limit": 64 * MIB, "poison": True,
+            "ordinal": 0, "images": str(self.folder), "options": {"images_limit": str(64 * MIB)}, "poison": True,
         }  # fmt: skip
         return Executor(library(), options, self.control)
 

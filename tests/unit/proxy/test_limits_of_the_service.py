@@ -159,7 +159,7 @@ def test_a_rank_that_has_let_go_very_often() -> None:
 
 
 def test_the_newest_recoveries_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "describe", lambda recovery: {"number": recovery, "ranks": []})
+    monkeypatch.setattr(report, "describe", lambda recovery, proof: {"number": recovery, "ranks": []})
     monkeypatch.setattr(report, "line", str)
     log = Log.make()
     reports = report.Reports(log)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from jitc.ops.options.values import GIB, MIB, TIB
 from jitc.proxy.backends.software import MEMORY, SoftwareBackend
 from jitc.proxy.common import host_memory
-from jitc.proxy.common.config import GIB, MIB, TIB, Config
+from jitc.proxy.common.config import Config
 from jitc.proxy.keeper.log import Log
 from jitc.proxy.node.take_over import OtherOptions, note_options
 

@@ -81,7 +81,7 @@ def test_a_boundary_is_read_while_the_worker_can_answer_nothing(real: Service) -
         with BoundaryFiles(session.memory.files()) as files:
             newest = files.boundaries()[-1]
             (row,) = files.rows(newest.number)
-            assert (newest.number, newest.whole, row.bytes) == (3, True, STATE[1])
+            assert (newest.number, newest.whole, row.size) == (3, True, STATE[1])
             assert files.read(3, row) == expected(3)
     finally:
         os.kill(worker.pid, signal.SIGCONT)

@@ -15,11 +15,11 @@ import grpc
 import pytest
 from standin_client import Client, config, stream, wait_until, worker_of
 
+from jitc.ops.options.table import PINNED_MOST
 from jitc.proxy.common import rpc
 from jitc.proxy.common.config import (
     ADDRESS_BASES,
     PINNED_BASE,
-    PINNED_MOST,
     SLOTS,
 )
 from jitc.proxy.common.paths import PROTOCOL_VERSION

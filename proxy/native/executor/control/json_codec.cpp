@@ -1,23 +1,15 @@
 #include "json_codec.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <map>
 
 #include "base/error.h"
-#include "device/devices.h"
 #include "json_values.h"
 #include "tally_document.h"
 
 namespace jitc {
 namespace {
-Json parse(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Error("the request is no JSON object");
-  return json;
-}
-
 std::string hash_text(const Hash& hash) { return hash == kNoHash ? "" : to_hex(hash); }
 
 Json rows_document(const std::vector<LiveRow>& rows) {
@@ -197,43 +189,10 @@ const std::map<std::string, Command>& commands() {
   return kCommands;
 }
 
-Libraries parse_libraries(const Json& json) {
-  std::map<std::string, std::string, std::less<>> paths;
-  const Json& listed = json.value("libraries", Json::object());
-  if (!listed.is_object()) throw Error("the request's \"libraries\" has a wrong type");
-  for (const auto& [name, path] : listed.items()) {
-    if (!path.is_string()) throw Error("the path of \"" + name + "\" has a wrong type");
-    paths[name] = path.get<std::string>();
-  }
-  return Libraries(std::move(paths));
-}
-
 }  // namespace
 
-DeviceOptions parse_options(const std::string& text) {
-  const Json json = parse(text);
-  DeviceOptions options;
-  const std::string& device = options.device = get<std::string>(json, "device");
-  if (!has_device(device)) throw Error("there is no \"" + device + "\" device, only " + device_names());
-  options.gpu = get<uint32_t>(json, "gpu");
-  options.memory_limit = get<uint64_t>(json, "memory_limit");
-  options.threads = std::max(1, get<int>(json, "threads", 1));
-  options.noise = get<uint64_t>(json, "noise");
-  options.check_order = get<bool>(json, "check_order");
-  options.libraries = parse_libraries(json);
-  options.ordinal = get<int>(json, "ordinal");
-  options.hang_seconds = get<double>(json, "hang_seconds");
-  options.shuffle = Shuffle(get<uint64_t>(json, "shuffle"), options.gpu, options.hang_seconds);
-  options.images = {get<std::string>(json, "images"), get<uint64_t>(json, "images_limit")};
-  const char* const poison = std::getenv("JITC_POISON");
-  options.poison = get<bool>(json, "poison") || (poison && std::string_view(poison) == "1");
-  return options;
-}
-
-std::string op_socket_of(const std::string& options) { return get<std::string>(parse(options), "op_socket"); }
-
 SessionRequest parse_session(const std::string& text) {
-  const Json json = parse(text);
+  const Json json = parse_object(text);
   SessionRequest request;
   request.session = get<uint64_t>(json, "session");
   request.token = get<std::string>(json, "token");
@@ -254,12 +213,12 @@ SessionRequest parse_session(const std::string& text) {
   return request;
 }
 
-uint64_t session_of(const std::string& request) { return get<uint64_t>(parse(request), "session"); }
+uint64_t session_of(const std::string& request) { return get<uint64_t>(parse_object(request), "session"); }
 
 std::string run_command(Session& session, const std::string& method, const std::string& request) {
   const auto found = commands().find(method);
   if (found == commands().end()) throw Error("unknown command \"" + method + "\"");
-  return found->second(session, parse(request)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return found->second(session, parse_object(request)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string stats_document(const std::vector<SessionStats>& sessions) {

@@ -7,7 +7,7 @@
 
 namespace jitc {
 
-/// All throw Error with the key that is wrong.
+/// All throw Error with the key that is wrong. The first two: device_options.cpp.
 DeviceOptions parse_options(const std::string& json);
 /// Where clients' op streams come in; empty: they come by the C interface.
 std::string op_socket_of(const std::string& options);

@@ -1,7 +1,7 @@
 // Values of a control request, read from its JSON document.
 //
 // Promises: a value of another type is an Error that names the member; nothing else is thrown.
-// Called by: json_codec.cpp.
+// Called by: json_codec.cpp, device_options.cpp.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -57,4 +57,12 @@ inline Hash hash_of(const Json& json, const char* key) {
   if (!text.empty() && !from_hex(text, hash)) throw Error(std::string("\"") + key + "\" is no hash in hex");
   return hash;
 }
+
+/// A whole document. Throws Error: it is no object.
+inline Json parse_object(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) throw Error("the request is no JSON object");
+  return json;
+}
+
 }  // namespace jitc

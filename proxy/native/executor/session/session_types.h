@@ -18,6 +18,7 @@
 #include "executor/replay/validation.h"
 #include "executor/state/images.h"
 #include "executor/state/pinned_memory.h"
+#include "jitc/generated_options.h"
 
 namespace jitc {
 
@@ -54,13 +55,11 @@ struct DeviceOptions {
   uint32_t gpu = 0;    // index: sessions on it share the limit
   uint64_t memory_limit = 0;
   int threads = 1;
-  uint64_t noise = 0;  // of the software device's sums
-  Shuffle shuffle;     // what is put off
+  WorkerOptions given;
+  Shuffle shuffle;  // what is put off
   Libraries libraries;
   int ordinal = 0;  // of the cuda device
-  double hang_seconds = 0;
   ImageStore::Place images;
-  bool check_order = false;
   bool poison = false;  // fill what is not restored with a pattern, so that its use shows
 };
 

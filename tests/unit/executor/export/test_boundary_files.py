@@ -77,7 +77,7 @@ def test_what_a_killed_worker_left_is_read_by_another_process(seed: int, executo
         assert content(shared) == before
         newest = found["boundaries"][-1]
         assert newest["sha256"] == undisturbed(newest["number"], seed)[0]
-        assert newest["whole"] and newest["copied_bytes"] == newest["bytes"] == sum(size for _, size, _ in live())
+        assert newest["whole"] and newest["copied_size"] == newest["size"] == sum(size for _, size, _ in live())
 
         executor = make_executor()
         executors.append(executor)
@@ -107,7 +107,7 @@ def test_rows_are_those_of_the_boundary(ended: Shared) -> None:
         (boundary,) = files.boundaries()
         rows = files.rows(boundary.number)
         assert (boundary.number, boundary.rows) == (STEPS, BLOCKS)
-        assert [(row.address, row.bytes, row.ordinal) for row in rows] == live()
+        assert [(row.address, row.size, row.ordinal) for row in rows] == live()
         assert [row.index for row in rows] == list(range(BLOCKS))
         assert all(row.copied and len(row.hash) == 16 and not row.is_variable for row in rows)
         assert bytes_of(files, STEPS) == undisturbed(STEPS, SEED)[0]
@@ -124,11 +124,11 @@ def test_what_only_peers_have_is_said_to_have_no_copy() -> None:
             newest = files.boundaries()[-1]
             rows = files.rows(newest.number)
             assert not newest.whole and [row.copied for row in rows] == [False, True, True]
-            assert newest.copied_bytes == sum(row.bytes for row in rows if row.copied) < newest.bytes
+            assert newest.copied_size == sum(row.size for row in rows if row.copied) < newest.size
             with pytest.raises(BoundaryError, match=f"block 0 of boundary {newest.number} has no copy: only"):
                 files.read(newest.number, rows[0])
             statistics = files.read(newest.number, rows[1])
-        assert statistics == ranks[0].client.call("copy_d2h", rows[1].address, rows[1].bytes).payload
+        assert statistics == ranks[0].client.call("copy_d2h", rows[1].address, rows[1].size).payload
     finally:
         stop(ranks)
 
@@ -144,7 +144,7 @@ def test_a_reserve_is_read_beside_the_newest() -> None:
         with opened(ranks[0].shared) as files:
             found = {one.number: one.whole for one in files.boundaries()}
             assert found[2] and min(found) == 2 and max(found) == 6
-            assert all(len(files.read(2, row)) == row.bytes for row in files.rows(2))
+            assert all(len(files.read(2, row)) == row.size for row in files.rows(2))
     finally:
         stop(ranks)
 
@@ -265,7 +265,7 @@ def test_a_boundary_record_of_garbage_never_crashes(ended: Shared, seed: int) ->
         with opened(ended) as files:
             for boundary in files.boundaries():
                 for row in files.rows(boundary.number)[:100]:
-                    if row.bytes < 1 << 24:
+                    if row.size < 1 << 24:
                         read_or_refuse(files, boundary.number, row)
     except BoundaryError as error:
         assert str(error)
@@ -273,7 +273,7 @@ def test_a_boundary_record_of_garbage_never_crashes(ended: Shared, seed: int) ->
 
 def read_or_refuse(files: BoundaryFiles, boundary: int, row: Any) -> None:
     try:
-        assert len(files.read(boundary, row)) == row.bytes
+        assert len(files.read(boundary, row)) == row.size
     except BoundaryError as error:
         assert str(error)
 

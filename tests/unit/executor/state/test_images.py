@@ -34,7 +34,7 @@ class Node:
     def worker(self) -> Executor:
         options: Any = {
             "device": "software", "memory_limit": 64 * MIB, "threads": 1,
-            "images": str(self.folder), "images_limit": self.limit,
+            "images": str(self.folder), "options": {"images_limit": str(self.limit)},
         }  # fmt: skip
         self.executors.append(binding.Executor(library(), options, self.control))
         return self.executors[-1]

@@ -19,6 +19,7 @@ import pytest
 from standin_client import PROXYD
 from toolkit.waiting import stop_process
 
+from jitc.ops.options.values import Size
 from jitc.proxy import service
 from jitc.proxy.commands import ask as cli_ask
 from jitc.proxy.commands import jitc as cli
@@ -81,6 +82,7 @@ SERVICE = {
     "--validate-budget": PERCENTS,
     "--reserve-budget": PERCENTS,
     "--boundary-budget": PERCENTS,
+    "--overhead": [*PERCENTS, "0", "0.05"],
     "--memory-limit": [*SIZES, "31MiB", "3TiB"],
     "--journal-limit": [*SIZES, "15MiB", "2TiB"],
     "--copies-limit": [*SIZES, "63MiB", "2TiB"],
@@ -186,7 +188,7 @@ def test_what_is_just_allowed(nothing_starts: list[Config], tmp_path: Path, caps
 
 
 def test_sizes() -> None:
-    parse = size(1, 1 << 40)
+    parse = size(Size(1, 1 << 40))
     texts = ("4GiB", "512M", "1k", "10", "1.5G", "7B", "3Ki", "2mb")
     assert [parse(text) for text in texts] == [4 << 30, 512 << 20, 1024, 10, 3 << 29, 7, 3 << 10, 2 << 20]
 

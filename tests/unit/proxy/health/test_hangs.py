@@ -18,7 +18,7 @@ from client_rig import RealClient, check, inject, reduce, serving, together, tra
 from standin_client import wait_until, worker_of
 from toolkit.waiting import patient, stop_process, until
 
-from jitc.proxy.common.config import HANG_SECONDS
+from jitc.ops.options.table import HANG_SECONDS
 from jitc.proxy.health.gaps import LEAST_SECONDS, OP, TIMES
 from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.ranks.stats import session_stats

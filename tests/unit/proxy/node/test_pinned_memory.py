@@ -11,8 +11,10 @@ import pytest
 from standin_client import Client, config, wait_until
 from toolkit.program import Program
 
-from jitc.proxy.commands.options import pinned_size
-from jitc.proxy.common.config import PINNED_BASE, PINNED_MOST
+from jitc.ops.options.table import BY_NAME, PINNED_MOST
+from jitc.ops.options.values import Size
+from jitc.proxy.commands.options import size as parser_of_sizes
+from jitc.proxy.common.config import PINNED_BASE
 from jitc.proxy.node.api.node import open_request
 from jitc.proxy.service import Service
 
@@ -82,6 +84,12 @@ def test_it_can_be_turned_off(tmp_path: Path) -> None:
         client.close()
     finally:
         one.stop()
+
+
+def pinned_size(text: str) -> int:
+    values = BY_NAME["pinned-limit"].values
+    assert isinstance(values, Size)
+    return parser_of_sizes(values)(text)
 
 
 @pytest.mark.parametrize(("text", "size"), [("0", 0), ("1MiB", 1 << 20), ("64GiB", 1 << 36), ("1048577", 1 << 20)])

@@ -20,6 +20,7 @@ from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.recovery.proof import Proofs
 from jitc.proxy.recovery.report import Reports
 from jitc.proxy.service import Service
+from jitc.proxy.status.documents import document
 
 LOST = 1
 NOT_PROVEN_STATUS = 5
@@ -198,7 +199,11 @@ def made_up_rank(number: int) -> Any:
 
 def begun(monkeypatch: pytest.MonkeyPatch, *ranks: Any) -> tuple[Reports, Proofs]:
     """The proof of a recovery of these ranks."""
-    monkeypatch.setattr("jitc.proxy.recovery.report.describe", lambda _: {"outcome": "recovered", "ranks": []})
+
+    def describe(_: Any, proof: Any) -> dict[str, Any]:
+        return {"outcome": "recovered", "ranks": [], "proof": document(proof)}
+
+    monkeypatch.setattr("jitc.proxy.recovery.report.describe", describe)
     monkeypatch.setattr("jitc.proxy.recovery.report.line", lambda _: "")
     registry: Any = SimpleNamespace(job_of=lambda _: "run")
     policies: Any = SimpleNamespace(compare=lambda *_: None)

@@ -10,6 +10,7 @@ import pytest
 from jitc.proxy.recovery import phases, rank_times, report
 from jitc.proxy.recovery.phases import PhaseEvent, Timeline
 from jitc.proxy.recovery.rank_times import RankTimes
+from jitc.proxy.status import documents
 
 
 class Clock:
@@ -37,6 +38,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def rank(number: int) -> Any:
     return SimpleNamespace(number=number, rank=number, gpu=number, computes_since=40.0, label=lambda: f"rank {number}")
+
+
+def described(times: RankTimes, timeline: Timeline, group: list[Any]) -> dict[str, Any]:
+    """As the report has it."""
+    found = times.described(timeline, group)
+    return found | {name: [documents.document(one) for one in found[name]] for name in ("timeline", "ranks")}
 
 
 def spans(document: dict[str, Any]) -> list[tuple[str, float, float]]:
@@ -71,7 +78,7 @@ def recovered(clock: Clock) -> dict[str, Any]:
     times.replayed([1])
     timeline.fire(PhaseEvent.REPLAY)
     clock.passes(3)  # until somebody has the report made
-    return times.document(timeline, group)
+    return described(times, timeline, group)
 
 
 def test_each_rank_has_its_spans_and_waits_in_between(clock: Clock) -> None:
@@ -96,7 +103,7 @@ def test_time_in_which_a_rank_does_two_things_counts_once(clock: Clock) -> None:
     times.called(0, "Keep", second)
     clock.passes(2)
     timeline.fire(PhaseEvent.FENCE)
-    [one] = times.document(timeline, group)["ranks"]
+    [one] = described(times, timeline, group)["ranks"]
     assert [(at, seconds) for _, at, seconds in spans(one)] == [(0.0, 1.0), (0.5, 1.5)]
     assert one["waited"] == 2.0
 
@@ -123,7 +130,7 @@ def test_a_second_fault_begins_another_attempt(clock: Clock) -> None:
     times.fenced(group, {0})
     clock.passes(1)
     timeline.fire(PhaseEvent.FENCE)
-    document = times.document(timeline, group)
+    document = described(times, timeline, group)
     assert [one["attempt"] for one in document["timeline"]] == [1, 1, 1, 1, 1, 1, 1, 2]
     assert [(one["phase"], one["seconds"]) for one in document["timeline"]][-2:] == [("replay", 1), ("fence", 1)]
     assert [spans(one) for one in document["ranks"]] == [[("replay", 5.0, 1.0)]] * 2
@@ -140,14 +147,14 @@ def test_a_recovery_that_is_given_up_ends_with_it(clock: Clock) -> None:
         clock.passes(5)
     timeline.fire(PhaseEvent.GIVE_UP)
     clock.passes(7)
-    [one] = times.document(timeline, [rank(0)])["ranks"]
+    [one] = described(times, timeline, [rank(0)])["ranks"]
     assert (spans(one), one["waited"]) == ([("rebuild", 1.0, 5.0)], 1.0)
 
 
 def test_spans_of_old_recoveries_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "KEPT_SPANS", 10)
-    documents = [{"ranks": [{"spans": [{}] * 4}]} for _ in range(4)]
-    before = list(documents)
-    report._drop_old_spans(documents)
-    assert [len(one["ranks"][0]["spans"]) for one in documents] == [0, 0, 4, 4]
+    kept = [{"ranks": [{"spans": [{}] * 4}]} for _ in range(4)]
+    before = list(kept)
+    report._drop_old_spans(kept)
+    assert [len(one["ranks"][0]["spans"]) for one in kept] == [0, 0, 4, 4]
     assert [len(one["ranks"][0]["spans"]) for one in before] == [4, 4, 4, 4], "somebody may be reading them"

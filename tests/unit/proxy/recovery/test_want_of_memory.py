@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from standin_client import Client, wait_until
 
+from jitc.ops.options.values import GIB
 from jitc.proxy.common import host_memory
-from jitc.proxy.common.config import GIB
 from jitc.proxy.node.workers.memory_kills import MemoryKills
 from jitc.proxy.recovery.limits import OPS_OF_A_PLACE, Limits
 from jitc.proxy.service import Service

@@ -23,9 +23,9 @@ class CollectiveHandlers final : public CommunicatorHost {
         residency_(residency),
         captures_(captures),
         staging_(issuer.context()),
-        hang_seconds_(options.hang_seconds),
-        communicators_(options.libraries.path("nccl"), issuer.sink(), segments, *this, options.hang_seconds) {
-  }
+        hang_seconds_(options.given.hang_seconds),
+        communicators_(options.libraries.path("nccl"), issuer.sink(), segments, *this,
+                       options.given.hang_seconds) {}
   Communicators& communicators() { return communicators_; }
   const Communicators& communicators() const { return communicators_; }
 

@@ -14,8 +14,8 @@ namespace {
 /// For the driver to take back what a lost worker had; no longer than silence is tolerated.
 std::chrono::duration<double> patience_of(const BackendOptions& options) {
   constexpr double kSeconds = 15;
-  return std::chrono::duration<double>(options.hang_seconds > 0 ? std::min(kSeconds, options.hang_seconds)
-                                                                : kSeconds);
+  return std::chrono::duration<double>(
+      options.given.hang_seconds > 0 ? std::min(kSeconds, options.given.hang_seconds) : kSeconds);
 }
 
 /// Empty: the GPU can be used.
@@ -54,7 +54,7 @@ Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
     : options_(options),
       sink_(sink),
       context_(std::move(context)),
-      quiesce_(options.ordinal, options.hang_seconds),
+      quiesce_(options.ordinal, options.given.hang_seconds),
       state_(sink,
              [this] {
                poller_.close();
@@ -63,8 +63,8 @@ Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
              }),
       memory_(std::move(memory)),
       pool_(context_),
-      watch_(mutex_, state_, *context_, streams_, poller_, options.hang_seconds),
-      poller_(context_, sink, watch_, options.hang_seconds),
+      watch_(mutex_, state_, *context_, streams_, poller_, options.given.hang_seconds),
+      poller_(context_, sink, watch_, options.given.hang_seconds),
       streams_(context_, poller_),
       events_(context_),
       issuer_(mutex_, state_, sink, context_, *memory_, pool_, poller_, streams_),
@@ -74,7 +74,7 @@ Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
       injector_(issuer_, streams_, families_.collectives, options.libraries.path("nvrtc")),
       direct_path_(context_, *memory_, residency_, quiesce_, options.libraries.path("nccl")),
       residency_(*memory_, state_,
-                 {options.turn, options.hang_seconds, options.outdated, [this] { return busy(); },
+                 {options.turn, options.given.hang_seconds, options.outdated, [this] { return busy(); },
                   [this] { stuck(); }}) {
   issuer_.also_drains([this] { access_.copies().finish(); });
 }

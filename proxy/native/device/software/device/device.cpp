@@ -29,7 +29,7 @@ std::unique_ptr<Device> Device::open(const BackendOptions& options, ExecutionSin
                                      CommunicatorSegments& segments, ImageSource& images,
                                      std::string& error) {
   auto operators =
-      Operators::open(options.libraries.path("operators"), options.threads, options.noise, error);
+      Operators::open(options.libraries.path("operators"), options.threads, options.given.noise, error);
   if (!operators) return nullptr;
   auto device = std::make_unique<Device>(options, std::move(operators), sink, segments, images);
   if (!device->memory_.reserve(error)) return nullptr;
@@ -45,17 +45,18 @@ Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> o
       failures_(sink_, state_),
       memory_(watched_, options.address_base, options.address_bytes, options.memory_limit, budget_of(options),
               options.node_memory),
-      residency_(memory_, state_, {options.turn, options.hang_seconds, options.outdated}),
+      residency_(memory_, state_, {options.turn, options.given.hang_seconds, options.outdated}),
       modules_(images),
       runner_(sink_, state_, failures_, residency_, hub_, crew_),
       streams_(shuffled_ ? shuffled_->before(runner_, crew_) : runner_, crew_, hangs_),
       issuer_(sink_, hub_, streams_, runner_),
       families_({options_, issuer_, memory_, residency_, modules_, hub_, crew_, streams_, runner_, segments,
                  operators}),
-      order_(options.check_order ? std::make_unique<order::Checker>(
-                                       std::move(operators), families_.collectives.communicators(), sink)
-                                 : nullptr),
-      hangs_(hub_, state_, residency_, options.hang_seconds) {
+      order_(options.given.check_order
+                 ? std::make_unique<order::Checker>(std::move(operators),
+                                                    families_.collectives.communicators(), sink)
+                 : nullptr),
+      hangs_(hub_, state_, residency_, options.given.hang_seconds) {
   streams_.watch_legacy();
 }
 

@@ -12,7 +12,7 @@ Families::Families(const Shared& shared)
       modules(shared.issuer, shared.modules),
       operators(shared.issuer, shared.memory, shared.modules, shared.operators),
       collectives(shared.issuer, shared.memory, shared.residency, shared.hub, shared.crew, shared.segments,
-                  shared.options.hang_seconds),
+                  shared.options.given.hang_seconds),
       graphs(shared.issuer, shared.streams, shared.runner, events, handlers),
       handlers(control, memory, copies, streams, events, modules, operators, collectives, graphs) {}
 

@@ -49,7 +49,7 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
                                 {"cudnn", options.cudnn},
                                 {"nccl", options.nccl},
                                 {"nvrtc", options.nvrtc}});
-  wanted.hang_seconds = options.hang_seconds;
+  wanted.given.hang_seconds = options.hang_seconds;
   wanted.pinned = options.pinned;
   wanted.budget = options.budget;
   setenv("JITC_FAKE_CUDA", options.driver.c_str(), 1);  // where the fake NCCL finds the driver

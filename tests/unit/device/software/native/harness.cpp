@@ -13,10 +13,10 @@ std::span<const std::byte> Images::image(const ImageHash& hash, uint64_t bytes, 
 Session::Session(CommunicatorSegments* segments, uint64_t slot, uint64_t limit, const std::string& operators,
                  PinnedRange pinned, double hang_seconds, std::shared_ptr<MemoryBudget> budget)
     : Client(slot) {
-  BackendOptions options{base, kRange, limit, 1, 0, Libraries({{"operators", operators}})};
+  BackendOptions options{base, kRange, limit, 1, {}, Libraries({{"operators", operators}})};
   options.shuffle = shuffle_of_environment(hang_seconds);
   options.pinned = pinned;
-  options.hang_seconds = hang_seconds;
+  options.given.hang_seconds = hang_seconds;
   options.budget = std::move(budget);
   std::string error;
   backend = make_software_backend(options, sink, segments ? *segments : no_segments, images, error);

@@ -20,7 +20,7 @@ struct Checked : OpClient {
     options.memory_limit = 1u << 30;
     options.threads = 1;
     options.libraries = Libraries({{"operators", std::string(JITC_TEST_OPERATORS)}});
-    options.check_order = true;
+    options.given.check_order = true;
     std::string error;
     backend = make_software_backend(options, sink, segments ? *segments : no_segments, images, error);
     if (!backend) throw Failure{error};

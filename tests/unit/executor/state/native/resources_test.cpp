@@ -313,7 +313,7 @@ void collectives_of_graphs_are_counted_when_they_run(const std::string& folder) 
   Packer packer;
   pack(packer, open);
   Unpacker unpacker(packer.bytes());
-  bench.table.reset(unpack_resources(unpacker, bench.images));
+  bench.table.reset(unpack_resources(unpacker, &bench.images));
   CHECK(bench.list().tally == open.tally);
   bench.give(with<ops::CaptureEnd>(uint64_t{51}), 9);
   bench.give(with<ops::GraphInstantiate>(uint64_t{51}, uint64_t{61}, uint64_t{0}));
@@ -339,7 +339,7 @@ void packed_and_back(const std::string& folder) {
   fill(bench);
   const auto bytes = packed(bench.list());
   Unpacker unpacker(bytes);
-  const Resources again = unpack_resources(unpacker, bench.images);
+  const Resources again = unpack_resources(unpacker, &bench.images);
   CHECK(packed(again) == bytes);
   CHECK(again.modules.size() == 2 && again.functions.size() == 2 && again.variables.size() == 2);
   CHECK(again.functions[0].attributes.at(9) == -1 && again.variables[0].name == "table");
@@ -371,7 +371,7 @@ void damaged_records(const std::string& folder) {
   const auto attempt = [&](std::span<const std::byte> damaged) {
     try {
       Unpacker unpacker(damaged);
-      unpack_resources(unpacker, bench.images);
+      unpack_resources(unpacker, &bench.images);
       return true;
     } catch (const Error&) {
       return false;
@@ -395,7 +395,7 @@ void a_graph_that_is_lost_is_named(const std::string& folder) {
   std::remove((folder + "/" + to_hex(bench.list().graphs[0].ops->kept)).c_str());
   try {
     Unpacker unpacker(bytes);
-    unpack_resources(unpacker, bench.images);
+    unpack_resources(unpacker, &bench.images);
   } catch (const Error& error) {
     CHECK(std::string(error.what()).find("a graph of this session is lost: image ") == 0);
     return;
