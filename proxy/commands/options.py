@@ -201,21 +201,24 @@ def library_file(text: str) -> str:
 # -- options of a service ---------------------------------------------------------------------------
 
 
-def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+def add_device_options(parser: argparse.ArgumentParser) -> None:
     """The options that jitc-proxyd and `jitc run` share (protos/ops/options/table.py), in groups."""
     groups = {title: parser.add_argument_group(title) for title in GROUPS}
-    return [_add(groups[one.group], one) for one in OPTIONS]
+    for one in OPTIONS:
+        _add(groups[one.group], one)
 
 
-def _add(group: argparse._ArgumentGroup, option: Option) -> argparse.Action:
+def _add(group: argparse._ArgumentGroup, option: Option) -> None:
     devices = f"{option.devices[0]}: " if option.devices else ""
     text = f"{devices}{option.help} ({option.without_it})".replace("%", "%%")
     name, values = f"--{option.name}", option.values
     if isinstance(values, Flag):
-        return group.add_argument(name, action="store_true", help=text)
-    if isinstance(values, Choice):
-        return group.add_argument(name, choices=values.words, default=option.default, help=text)
-    return group.add_argument(name, type=_parser_of(values), default=_unsaid(option), metavar=values.metavar, help=text)
+        group.add_argument(name, action="store_true", help=text)
+    elif isinstance(values, Choice):
+        group.add_argument(name, choices=values.words, default=option.default, help=text)
+    else:
+        parse, unsaid = _parser_of(values), _unsaid(option)
+        group.add_argument(name, type=parse, default=unsaid, metavar=values.metavar, help=text)
 
 
 def _parser_of(values: Values) -> Callable[[str], Any]:

@@ -3,7 +3,7 @@
 Called by: `generator.py` (the configuration's fields, what workers are given, the table of docs/cli.md) and the
 commands (their parser, and the message about a wrong value). An option that is added here is on the command line of
 `jitc-proxyd` and `jitc run`, in the service's configuration as `Config.FIELD`, and, if workers are given it, in the
-executor as `DeviceOptions::given`; what is left to write is who reads it there.
+executor as a field of `BackendOptions::given`; what is left to write is who reads it there.
 """
 
 from __future__ import annotations

@@ -41,9 +41,10 @@ typedef struct jitc_control {
 } jitc_control;
 
 /* options: {"device": "software" or "cuda", "gpu": index, "memory_limit": bytes or 0 for all of it,
- * "threads": n, "ordinal": n, "images": path, "options": {name: text}, "libraries": {name: path}}. The options are
- * those of WorkerOptions (jitc/generated_options.h). A device opens what it needs of the libraries: "operators" (libjitc_operators.so) the software device;
- * "driver", "nccl", "cublas", "cublaslt", "nvrtc", "cudnn" the cuda device. What is not named is not there.
+ * "threads": n, "ordinal": n, "images": path, "options": {name: text}, "libraries": {name: path}}. The
+ * options are those of WorkerOptions (jitc/generated_options.h). A device opens what it needs of the
+ * libraries: "operators" (libjitc_operators.so) the software device; "driver", "nccl", "cublas", "cublaslt",
+ * "nvrtc", "cudnn" the cuda device. What is not named is not there.
  */
 JITC_API jitc_executor* jitc_executor_create(const char* options_json, const jitc_control* control);
 JITC_API void jitc_executor_destroy(jitc_executor*);
