@@ -59,7 +59,8 @@ def test_faults_go_back_past_skipped_boundaries(job: str, workplace: Workplace, 
     script = replace(JOBS[job].with_arguments("--steps", str(STEPS)), around=PACED)
     service = workplace.service(script.ranks, LITTLE)
     running = spaced(workplace, script, service)
-    assert min(apart(service)) > SKIPPED
+    every = min(apart(service))
+    assert every > SKIPPED
 
     # One rank, in the middle of a backward pass; then all of them, while they stand still.
     reached = boundary_of(service)
@@ -76,5 +77,6 @@ def test_faults_go_back_past_skipped_boundaries(job: str, workplace: Workplace, 
     first, second = service.report()
     assert (first["outcome"], second["outcome"]) == ("recovered", "recovered"), service.report()
     assert first["boundary"] <= reached - SKIPPED // 2, first  # a scaler leaves out steps
-    assert second["boundary"] <= reached, f"the rebuilt worker has skipped none: {second}"
+    due = (reached + SKIPPED) // every * every  # one of the steps between the faults may be one that has a boundary
+    assert second["boundary"] <= max(reached, due), f"the rebuilt worker has skipped none: {second}"
     assert_identical(records, reference(script, "cuda"))
