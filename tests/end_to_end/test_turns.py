@@ -24,6 +24,8 @@ LIMIT = ("--memory-limit", "48MiB")
 #: A job that goes on until its rank is at home again, and one without peers.
 LONG, OTHER = ("--steps", "150"), ("--steps", "40", "--layers", "2", "--width", "64")
 TURN_SECONDS = 120.0
+#: Steps after which the service knows a job.
+KNOWN_AFTER = 5
 
 
 def sessions(service: Service) -> list[dict[str, Any]]:
@@ -104,13 +106,20 @@ def test_a_worker_dies(out: bool, workplace: Workplace, reference: Reference) ->
     assert_recovered(service, 3)
 
 
+def is_known(service: Service) -> bool:
+    """The service has seen enough steps to say how long each rank may stand still; 0: it has not looked yet."""
+    limits = [one["hang_seconds"] for one in sessions(service)]
+    return min(limits) > 0 and max(limits) < 30
+
+
 @pytest.mark.slow
 def test_a_worker_that_has_the_turn_is_stopped(workplace: Workplace, reference: Reference) -> None:
     """The other rank waits for the GPU, or in a collective: in any case it is found long before --hang-seconds."""
     script = JOBS["gpt"].with_arguments("--steps", "80")
     service, running = without_a_gpu(workplace, script, LIMIT)
     take_turns(service, running)
-    until(lambda: max(one["hang_seconds"] for one in sessions(service)) < 30, TURN_SECONDS, "the job is known")
+    running.go_to(running.granted + KNOWN_AFTER)
+    until(lambda: is_known(service), TURN_SECONDS, "the job is known")
     running.grant(running.granted + 3)
     hit_worker(service, False, signal.SIGSTOP)
     until(lambda: len(service.report()) >= 2, RECOVERY_SECONDS, "it is recovered")
