@@ -106,15 +106,24 @@ def wait(ranks: list[Rank]) -> int:
 
 def main(count: int, program: list[str], begin: Start = start) -> int:
     ranks: list[Rank] = []
-    launcher = os.getpid()
+    launcher, starting, asked = os.getpid(), True, 0
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
+        nonlocal asked
+        asked = number
+        # While a rank is being started it is not known yet; the launcher looks at `asked` when it is.
+        if not starting or os.getpid() != launcher:
+            raise SystemExit(128 + number)
 
     signal.signal(signal.SIGTERM, on_signal)
     try:
         for one in started(count, program, begin):
             ranks.append(one)  # one by one: each is ended whenever the signal comes
+            if asked:
+                break
+        starting = False
+        if asked:
+            raise SystemExit(128 + asked)
         return wait(ranks)
     finally:
         if os.getpid() == launcher:  # else it is a rank that was forked

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -98,6 +100,28 @@ def test_ranks_are_ended_with_what_started_them(forge: Forge, tmp_path: Path) ->
     one.send_signal(signal.SIGTERM)
     assert one.wait(60) == 128 + signal.SIGTERM
     assert one.communicate(60) == ("", "")  # nobody has its output any more
+
+
+def test_a_rank_is_ended_that_was_being_started_when_the_signal_came() -> None:
+    """The launcher had begun it, and did not know of it yet."""
+    text = "import os, signal, sys\nfrom toolkit import ranks\n"
+    text += "def begin(program, env):\n"
+    text += "    one = ranks.start(program, env)\n"
+    text += "    print(one.pid, flush=True)\n"
+    text += "    os.kill(os.getpid(), signal.SIGTERM)\n"
+    text += "    return one\n"
+    text += "sys.exit(ranks.main(2, ['-c', 'import threading; threading.Event().wait()'], begin))\n"
+    env = ENV | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    with subprocess.Popen([sys.executable, "-c", text], env=env, stdout=subprocess.PIPE, text=True) as launcher:
+        assert launcher.stdout is not None
+        begun = int(launcher.stdout.readline())
+        try:
+            assert launcher.wait(60) == 128 + signal.SIGTERM
+            assert not Path(f"/proc/{begun}").exists()
+            assert launcher.stdout.read() == "", "no other one was begun after it"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(begun, signal.SIGKILL)
 
 
 def test_it_serves_only_those_who_have_its_variables(forge: Forge) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from executor_rig import BASE, MIB, Client, Shared, make_executor, stats
 
+from jitc.proxy.common.executor import Executor
+
 BLOCK = 64 << 10
 BLOCKS = 8
 CHILD = Path(__file__).with_name("executor_child.py")
@@ -87,14 +89,20 @@ def digest(client: Client, blocks: list[tuple[int, int, int]] | None = None) -> 
     return hashes.hexdigest()
 
 
+def begun(executor: Executor, shared: Shared, job: Job) -> Client:
+    """A new session of the job, at its begin."""
+    executor.open_session(shared.request())
+    client = Client(executor)
+    client.attach()
+    job.begin(client)
+    return client
+
+
 def undisturbed(steps: int, seed: int) -> tuple[str, list[bytes]]:
     """Memory and results of a run without a fault."""
     memory, executor, job = Shared(), make_executor(), make_job(seed)
     try:
-        executor.open_session(memory.request())
-        client = Client(executor)
-        client.attach()
-        job.begin(client)
+        client = begun(executor, memory, job)
         for _ in range(steps):
             job.minibatch(client)
         client.flush()

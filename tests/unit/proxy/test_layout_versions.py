@@ -14,9 +14,9 @@ from toolkit.tree import ROOT
 
 from jitc.ops import table
 from jitc.proxy import service
-from jitc.proxy.common.paths import BOARD_VERSION, JOURNAL_VERSION
+from jitc.proxy.common.paths import BOARD_VERSION, JOURNAL_VERSION, WORKER_VERSION
 
-#: SHA-256, the first 16 digits, of each layout that there has been (of journals since 13).
+#: SHA-256, the first 16 digits, of each layout that there has been (of journals since 13, of workers since 2).
 BOARDS = {
     2: "b827d787e1118371",
     3: "404b2e87529ca122",
@@ -26,6 +26,7 @@ BOARDS = {
     7: "52f5f4278095dbe3",
 }
 JOURNALS = {13: "8f81857faa196fcd"}
+WORKERS = {2: "4c6f90ffe0780e24"}
 FLAGS = re.DOTALL | re.MULTILINE
 FORMATS = {1: "a7a19b7405f8bb7e"}
 
@@ -68,18 +69,24 @@ def journal() -> str:
     return without_comments(" ".join([*structs, *functions, header[0]]))
 
 
+def worker() -> str:
+    """What a service asks of workers, also of spare ones that the service before it has started."""
+    return without_comments((ROOT / "protos/jitc/v1/worker.proto").read_text())
+
+
 @pytest.mark.parametrize(
     ("known", "version", "now", "where"),
     [
         (BOARDS, BOARD_VERSION, board(), "BOARD_VERSION"),
         (JOURNALS, JOURNAL_VERSION, journal(), "JOURNAL_VERSION and Journal::kFormat"),
         (FORMATS, table.FORMAT_VERSION, ops(), "FORMAT_VERSION"),
+        (WORKERS, WORKER_VERSION, worker(), "WORKER_VERSION"),
     ],
-    ids=["board", "journal", "ops"],
+    ids=["board", "journal", "ops", "worker"],
 )
 def test_a_layout_that_changes_has_another_version(known: dict[int, str], version: int, now: str, where: str) -> None:
     assert known.get(version) == digest(now), (
-        f"the layout is another one: raise {where} (unless ops were only added), and remember {digest(now)}"
+        f"the layout is another one: raise {where} (unless ops or fields were only added), and remember {digest(now)}"
     )
 
 
@@ -87,4 +94,5 @@ def test_a_service_that_takes_over_must_have_the_same() -> None:
     assert service.VERSIONS["board"] == BOARD_VERSION
     assert service.VERSIONS["journal"] == JOURNAL_VERSION
     assert f"kFormat = {JOURNAL_VERSION};" in (ROOT / "proxy/native/executor/journal/record_log.h").read_text()
+    assert service.VERSIONS["worker"] == WORKER_VERSION
     assert service.VERSIONS["ops and records"] == table.FORMAT_VERSION

@@ -36,14 +36,11 @@ bool BoundaryFiles::load(const RecordLog::Place& journal, const RecordLog::Place
 void BoundaryFiles::load_records(const RecordLog& log) {
   std::optional<StepState> step;
   BoundaryLoader loader(boundaries_, step);
-  uint64_t position = log.head();
-  while (log.at(position)) {
-    const auto record = log.checked(position);
-    if (!record) throw Error("the journal is damaged at position " + std::to_string(position));
-    if (BoundaryLoader::is_of_boundaries(record->header.kind))
-      loader.load(log, record->header, record->payload, nullptr);
-    position = RecordLog::after(record->header);
-  }
+  const std::string damage = log.walk([&](const RecordLog::Checked& record) {
+    if (BoundaryLoader::is_of_boundaries(record.header.kind))
+      loader.load(log, record.header, record.payload, nullptr);
+  });
+  if (!damage.empty()) throw Error(damage);
 }
 
 const BoundaryState& BoundaryFiles::boundary(uint64_t number) const {

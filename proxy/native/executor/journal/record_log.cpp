@@ -144,7 +144,7 @@ std::optional<RecordLog::Checked> RecordLog::checked(uint64_t position) const {
   return Checked{header, {start + sizeof(header), header.size}};
 }
 
-std::string RecordLog::damage() const {
+std::string RecordLog::walk(const Visitor& visit) const {
   uint64_t position = head();
   const uint64_t end = tail();
   while (position < end) {
@@ -154,6 +154,7 @@ std::string RecordLog::damage() const {
     }
     const auto record = checked(position);
     if (!record) break;
+    visit(*record);
     position = after(record->header);
     if (record->header.kind == RecordKind::chunk_end) position = round_up(position, kChunkBytes);
   }

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,7 +60,7 @@ class RecordLog {
     std::string path;
     uint64_t bytes = 0;
   };
-  /// Opens one to be read. Throws Error with what is wrong; what the records hold is not checked (damage).
+  /// Opens one to be read. Throws Error with what is wrong; the records are not looked at (walk).
   RecordLog(const Place& memory, const Place& spill);
 
   /// The record at position, which is moved on to where it really starts; nullptr at the tail.
@@ -70,10 +71,15 @@ class RecordLog {
     RecordHeader header;
     std::span<const std::byte> payload;
   };
-  /// The one at a position that at() gave; nothing if it is damaged. Safe while a worker writes over it.
-  std::optional<Checked> checked(uint64_t position) const;
-  /// Looks at every record again: empty when all are as they were written, else what is wrong.
-  std::string damage() const;
+  using Visitor = std::function<void(const Checked&)>;
+  /// Looks at every record, oldest first, also at the ends of chunks, and hands each on. Empty when all are
+  /// as they were written, else what is wrong; then the visitor has seen those before it. Safe while a worker
+  /// writes over them.
+  std::string walk(const Visitor& visit) const;
+  /// The same without anybody to whom they go.
+  std::string damage() const {
+    return walk([](const Checked&) {});
+  }
   /// Whether a worker has given up some of the records since this was opened: they may be overwritten.
   bool moved() const;
 
@@ -122,6 +128,7 @@ class RecordLog {
   Reserves reserves_{};  // the thread's that sets them
 
  private:
+  std::optional<Checked> checked(uint64_t position) const;
   void check_header() const;
   void read_list();
 };

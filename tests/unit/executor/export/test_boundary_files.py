@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from damage_rig import RECORD, Flip, Journal, crc32c, written
 from executor_rig import BASE, Client, Shared, library, make_executor
-from job_rig import BLOCKS, Job, digest, live, run_and_kill, undisturbed
+from job_rig import BLOCKS, Job, begun, digest, live, run_and_kill, undisturbed
 from rank_rig import CLASSES, Rank, minibatch, start_two, stop
 
 from jitc.proxy.common.boundaries import BoundaryError, BoundaryFiles, SessionFiles
@@ -153,10 +153,7 @@ def run_job(shared: Shared, steps: int, after_each: Callable[[Client], object] =
     """Minibatches of the seed's job by a worker that ends then."""
     executor, job = make_executor(), Job(SEED)
     try:
-        executor.open_session(shared.request())
-        client = Client(executor)
-        client.attach()
-        job.begin(client)
+        client = begun(executor, shared, job)
         for _ in range(steps):
             job.minibatch(client)
             after_each(client)
@@ -246,6 +243,19 @@ def test_any_bit_of_the_journal_that_has_changed_is_noticed(ended: Shared, seed:
             assert (files.boundaries(), bytes_of(files, STEPS)) == expected  # a bit that nothing depends on
     except BoundaryError as error:
         assert "journal" in str(error)
+
+
+def test_any_bit_of_a_boundarys_record_is_noticed(ended: Shared) -> None:
+    """Of its header too: one that is taken for the end of its chunk would hide all that comes after it."""
+    _, memory, offset, size = [one for one in Journal(ended).records() if one[0] == BOUNDARY][-1]
+    for bit in range(8 * size):
+        flip = Flip(memory, offset + bit // 8, bit % 8)
+        flip.apply(ended)
+        with pytest.raises(BoundaryError, match="the journal is damaged at position"):
+            opened(ended)
+        flip.apply(ended)
+    with opened(ended) as files:
+        assert bytes_of(files, STEPS) == undisturbed(STEPS, SEED)[0]
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pytest
 from damage_rig import CHUNK_END, PLACES, Flip, Journal, Kept, clone, places, written
 from executor_rig import BASE, MIB, Client, Control, Shared, make_executor, stats, wait_for
-from job_rig import BLOCK, BLOCKS, Job, digest
+from job_rig import BLOCK, BLOCKS, Job, begun, digest
 
 from jitc.proxy.common.executor import Executor, ExecutorError
 
@@ -83,10 +83,7 @@ def lose(shared: Shared, job: Job) -> Lost:
 
 def run(shared: Shared, executor: Executor, job: Job) -> Client:
     """From its begin to between two boundaries."""
-    executor.open_session(shared.request())
-    client = Client(executor)
-    client.attach()
-    job.begin(client)
+    client = begun(executor, shared, job)
     for _ in range(STEPS):
         job.minibatch(client)
     job.forward(client)
