@@ -35,6 +35,7 @@ from .node.api.node import NodeService
 from .node.fault_injector import FaultInjector
 from .node.joins.join_watch import JoinWatch
 from .node.joins.partings import Partings
+from .node.local_paths import LocalPaths
 from .node.registry import Registry
 from .node.session import Session
 from .node.take_over import TakeOver, has_sessions, note_options, open_log
@@ -94,7 +95,14 @@ class Service:
         self._coordinator = Coordinator(self.registry, self._faults)
         self._gpus = GpuHealth(self.registry, self._coordinator.post, self._faults.move_at_boundary)
         self._faults.report_unhealthy = self._gpus.unhealthy
-        self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died, self.keeper, log)
+        self._supervisor = Supervisor(
+            config,
+            self._watch,
+            self._coordinator.worker_died,
+            self.keeper,
+            log,
+            completed=LocalPaths(self.registry).filled_in,
+        )
         self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
         self._hangs = HangWatch(self.registry, config.hang_seconds, self._coordinator.hang_found)
         self._coordinator.late = self._hangs.late

@@ -61,4 +61,4 @@ class Heartbeat(Rounds):
             print(f"jitc-proxyd: worker {worker.pid} has been silent for {silent:.1f} s; killed", file=sys.stderr)
             worker.kill_with_cause(HUNG_WORKER, pulse.heard, f"its worker did not answer for {silent:.1f} s")
             return
-        pulse.question = worker.stub.Ping.future(worker_pb2.Empty(), timeout=self._pause * QUESTIONS)
+        pulse.question = worker.ask("Ping", worker_pb2.Empty(), self._pause * QUESTIONS)

@@ -62,7 +62,7 @@ class Pulse:
                 question.cancel()
 
     def _ask(self) -> None:
-        self._stats = self.worker.stub.Stats.future(worker_pb2.Empty(), timeout=self.answer_seconds)
+        self._stats = self.worker.ask("Stats", worker_pb2.Empty(), self.answer_seconds)
 
     def _unanswered(self, elapsed: float) -> None:
         """Stats may wait for a lock of the executor; Ping waits for nothing but the process."""
@@ -71,7 +71,7 @@ class Pulse:
         if self._looks < PATIENCE:
             return
         if self._ping is None:
-            self._ping = self.worker.stub.Ping.future(worker_pb2.Empty(), timeout=self.answer_seconds)
+            self._ping = self.worker.ask("Ping", worker_pb2.Empty(), self.answer_seconds)
         elif self._ping.done():  # it lives, though it does not say what it is at
             self._ping, self._silent = None, 0.0
             self.since = time.monotonic()

@@ -142,7 +142,7 @@ class FaultInjector:
         worker.cause = MOVED
         request = worker_pb2.ArmRequest(fault=Fault(kind="kill-worker", phase="boundary"), session=session.number)
         try:
-            worker.stub.Arm(request, timeout=10)
+            worker.ask("Arm", request, 10).result()
         except grpc.RpcError:
             worker.kill()  # it ends now, then
 
@@ -152,7 +152,7 @@ class FaultInjector:
             return
         armed.session = session.number
         try:
-            worker.stub.Arm(worker_pb2.ArmRequest(fault=armed.fault, session=session.number), timeout=10)
+            worker.ask("Arm", worker_pb2.ArmRequest(fault=armed.fault, session=session.number), 10).result()
         except grpc.RpcError as error:
             # A dying worker is rebuilt, and the fault is armed again then.
             if rpc.refused(error):

@@ -31,6 +31,7 @@ from .joins.communicators import Communicators
 from .placement import place, shares
 from .session import Session
 from .session_memory import SessionMemory
+from .transfer_memory import TransferMemories, TransferMemory
 from .workers.worker import Worker
 
 
@@ -52,6 +53,7 @@ class Registry:
         self.sessions: dict[int, Session] = {}
         self.shared = config.shared()
         self.communicators = Communicators(self.shared, self.log, keeper)
+        self.transfer_memories = TransferMemories()
         self._slots: dict[int, Addresses] = {}  # of the board, in use, each with its session's addresses
         self.last: int = self.log.get("last") or 0  # number of the newest session
         self.board: Memory = self._board()
@@ -115,6 +117,10 @@ class Registry:
             self.communicators.leave(session)
             session.memory.close()
             self.changed.notify_all()
+
+    def transfer_memory(self, name: str, size: int) -> TransferMemory:
+        """Zeroed. Raises NoSpace."""
+        return self.transfer_memories.make(name, size)
 
     def release(self, one: Rank) -> None:
         """Frees the session's share of its GPU: its worker is dead, and no other one will come."""

@@ -40,9 +40,9 @@ class Worker(Protocol):
 
     @property
     def pid(self) -> int: ...
-    @property
-    def stub(self) -> Any:
-        """Its gRPC service (worker.proto)."""
+    def ask(self, method: str, request: Any, seconds: float) -> Any:
+        """Begins a call (worker.proto) and returns its future, whose error is a grpc.RpcError. The request names no
+        path: the service that has the worker fills in those of its node."""
 
     def ready(self) -> bool:
         """It has started, and has not been found dead."""
@@ -165,6 +165,18 @@ class Log(Protocol):
         """Keys without the prefix, in the order in which they were first put."""
 
 
+class TransferMemory(Protocol):
+    """Memory through which blocks go from one rank's worker to another's."""
+
+    @property
+    def number(self) -> int:
+        """Names it in requests; its path is another one on each node."""
+
+    @property
+    def size(self) -> int: ...
+    def close(self) -> None: ...
+
+
 class Ranks(Protocol):
     """All ranks that this service knows, and the jobs that they form."""
 
@@ -200,6 +212,9 @@ class Ranks(Protocol):
     def next_epoch(self, ranks: Iterable[Rank]) -> int:
         """Of their job: newer than all that any of them has seen. Another service does not give it again."""
 
+    def transfer_memory(self, name: str, size: int) -> TransferMemory:
+        """Zeroed. Raises NoSpace."""
+
     def renew_communicators(self, ranks: Iterable[Rank]) -> None:
         """The next join of any of them gets a new segment."""
 
@@ -233,6 +248,3 @@ class Replacements(Protocol):
         """Gives the rank another worker: on its own GPU, or on another one while that is lost; notes get a line then.
         wanted: is called with `Ranks.changed` before the rank has it, and raises where it is to have none; the worker
         is ended then. Raises NoWorker."""
-
-    def opening(self, one: Rank) -> Any:
-        """The request (OpenSession) that opens the rank on its worker again."""

@@ -20,7 +20,7 @@ def have_taken(session: Rank, method: str, request: Any, what: str) -> None:
     """method: of worker.proto; what: is named where it is refused."""
     try:
         if session.worker is not None:
-            getattr(session.worker.stub, method)(request, timeout=CALL_SECONDS)
+            session.worker.ask(method, request, CALL_SECONDS).result()
     except grpc.RpcError as error:
         if session.worker is not None and session.worker.alive():
             print(f"jitc-proxyd: {what} of {session.label()}: {error}", file=sys.stderr)

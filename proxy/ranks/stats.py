@@ -25,7 +25,7 @@ def stats_of(sessions: Iterable[Rank]) -> dict[int, dict[str, Any]]:
     for session in sessions:
         worker = session.worker
         if worker is not None and worker.alive():
-            asked[session.number] = worker.stub.Stats.future(worker_pb2.Empty(), timeout=STATS_SECONDS)
+            asked[session.number] = worker.ask("Stats", worker_pb2.Empty(), STATS_SECONDS)
     return {number: found for number, answer in asked.items() if (found := _of_session(number, answer))}
 
 

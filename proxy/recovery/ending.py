@@ -38,7 +38,7 @@ def abandon(ranks: Ranks, session: Rank, status: int, message: str) -> None:
     if worker is None or not worker.works():
         return
     request = worker_pb2.AbandonRequest(session=session.number, status=status, message=message)
-    worker.stub.Abandon.future(request, timeout=CALL_SECONDS).exception()
+    worker.ask("Abandon", request, CALL_SECONDS).exception()
 
 
 def abandon_starved(ranks: Ranks, session: Rank, why: str) -> str:

@@ -72,7 +72,7 @@ class Recovery:
         self.times = RankTimes()
         self._calls = WorkerCalls(events, self._concerns, self.times)
         self._replay = Replay(self._calls, policies.replayed, self.times)
-        self.transfers = Transfers(self._calls, ranks.shared.segment_bytes)
+        self.transfers = Transfers(self._calls, ranks)
 
     def run(self) -> None:
         self._end_unusable()
@@ -182,7 +182,8 @@ class Recovery:
 
     def _reopen(self, session: Rank) -> None:
         self._replacements.replace(session, self.transfers.notes, lambda: want_open([session]))
-        self._calls.one(session, "OpenSession", self._replacements.opening(session))
+        request = worker_pb2.OpenSessionRequest(session=session.number, epoch=session.epoch, rebuild=True)
+        self._calls.one(session, "OpenSession", request)
         with self._ranks.changed:
             want_open([session])
             session.machine.fire(SessionEvent.REBUILD)

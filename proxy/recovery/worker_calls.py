@@ -84,7 +84,7 @@ class WorkerCalls:
                 if worker is None or not worker.works():
                     _cancel(asked.futures)
                     raise Interrupted(f"the worker of {session.label()} is dead")
-                future = getattr(worker.stub, method).future(request, timeout=seconds)
+                future = worker.ask(method, request, seconds)
                 done = functools.partial(self._times.called, session.number, method, time.monotonic())
                 future.add_done_callback(done)  # before poke: who is woken by it finds the time noted
                 future.add_done_callback(self._events.poke)

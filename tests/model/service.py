@@ -22,7 +22,7 @@ from jitc.proxy.recovery import recovery as recovery_module
 from jitc.proxy.recovery.incident import Incident
 from jitc.proxy.recovery.limits import Limits
 
-from .standins import Events, Registry, Told, Wait, standins
+from .standins import Events, Registry, Told, Wait
 from .state import Call, Shape, Violation
 
 #: What the service hears: a reply (call, what), a death (rank, worker), that a replay has got there.
@@ -98,7 +98,7 @@ class Service:
 
     def _run(self, idle: Idle, history: tuple[Input, ...]) -> int:
         run = Run(self.shape, idle, history)
-        with standins(), quiet():
+        with quiet():
             run.go()
         return self._number(*run.result())
 

@@ -6,12 +6,10 @@ to hear; whether a worker lives is what the world said with its newest word.
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import grpc
 
@@ -20,7 +18,6 @@ from jitc.proxy.ranks.cuts import RankHistory, Tally
 from jitc.proxy.ranks.events import EventQueue, WorkerDied
 from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.recovery import replay as replay_module
-from jitc.proxy.recovery.restore import transfer as transfer_module
 from jitc.v1 import worker_pb2
 
 from .state import Call, Shape
@@ -159,7 +156,6 @@ class Worker:
         self._told, self.gpu, self.number = told, rank, number
         self.cause, self.message, self.noticed_dead, self.unhealthy_since = "worker-death", "", 0.0, 0.0
         self.replaced = False
-        self.stub = Stub(told, rank, number)
 
     def alive(self) -> bool:
         newest = self._told.registry.newest[self.gpu]
@@ -189,18 +185,10 @@ class Worker:
     def close(self) -> None:
         pass
 
-
-class Stub:
-    def __init__(self, told: Told, rank: int, worker: int) -> None:
-        self._told, self._where = told, (rank, worker)
-
-    def __getattr__(self, method: str) -> Any:
-        return SimpleNamespace(future=lambda request, timeout: self._begin(method, request))
-
-    def _begin(self, method: str, request: Any) -> Future:
+    def ask(self, method: str, request: Any, seconds: float) -> Future:
         told = hasattr(request, "epoch")
         epoch = self._told.registry.epoch  # also of a request that does not name it
-        call = Call(*self._where, method, epoch, int(getattr(request, "boundary", 0)), told)
+        call = Call(self.gpu, self.number, method, epoch, int(getattr(request, "boundary", 0)), told)
         future = self._told.open[call] = Future(call)
         self._told.calls.append(call)
         return future
@@ -253,6 +241,9 @@ class Registry:
     def release(self, session: Session) -> None:
         pass
 
+    def transfer_memory(self, name: str, size: int) -> Any:
+        return SimpleNamespace(number=1, size=size, close=lambda: None)
+
     def stop(self, sessions: list[Session], stopped: bool) -> None:
         """What the log would have is in `Idle`: a service that begins anew recovers everything."""
 
@@ -264,9 +255,6 @@ class Registry:
     def replace(self, session: Session, notes: list[str], wanted: Callable[[], None]) -> None:
         wanted()
         session.worker = self.new_worker(session.gpu)  # type: ignore[assignment]
-
-    def opening(self, session: Session) -> Any:
-        return SimpleNamespace()
 
     # -- as policies, tolerances, injected faults ---------------------------------------------------
 
@@ -334,11 +322,3 @@ def _row(boundary: int) -> Any:
 
 def _hash(boundary: int) -> bytes:
     return bytes([boundary + 1]) * 16
-
-
-@contextlib.contextmanager
-def standins() -> Iterator[None]:
-    """In place of shared memory."""
-    memory = SimpleNamespace(path="/nowhere", size=4096, close=lambda: None)
-    with mock.patch.object(transfer_module, "shared", lambda name, size: memory):
-        yield

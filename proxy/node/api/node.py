@@ -32,7 +32,7 @@ from ..gpus import Gpu
 from ..library_environment import Refused, accepted
 from ..registry import Full, Registry
 from ..session import Session
-from ..workers.assign import assign_worker, open_request
+from ..workers.assign import assign_worker
 from ..workers.supervisor import NotYet, Supervisor
 from ..workers.watch import Watch
 from ..workers.worker import Worker
@@ -129,7 +129,7 @@ class NodeService:
         """Ends the worker; what the program had on the node goes with it."""
         if worker.alive():
             try:
-                worker.stub.CloseSession(worker_pb2.SessionRequest(session=session.number), timeout=OPEN_SECONDS)
+                worker.ask("CloseSession", worker_pb2.SessionRequest(session=session.number), OPEN_SECONDS).result()
             except grpc.RpcError as error:
                 if rpc.refused(error):
                     print(f"jitc-proxyd: closing session {session.number}: {error}", file=sys.stderr)
@@ -223,7 +223,7 @@ class NodeService:
             worker = self._new_worker(gpu, environment, context, deadline)
             session = self._add(request, pid, environment, worker, context)
             try:
-                worker.stub.OpenSession(open_request(self._registry, session, rebuild=False), timeout=OPEN_SECONDS)
+                worker.ask("OpenSession", worker_pb2.OpenSessionRequest(session=session.number), OPEN_SECONDS).result()
             except grpc.RpcError as error:
                 self._forget(session, worker)
                 if rpc.refused(error):

@@ -85,7 +85,7 @@ def _assigned(
             raise NotYet(f"jitc-proxyd has no descriptors left (ulimit -n {descriptors.limit()})")
         worker = supervisor.take(max(0.0, deadline - time.monotonic()))
         worker.gpu = gpu.index
-        failure = worker.stub.Assign.future(request, timeout=ASSIGN_SECONDS).exception()
+        failure = worker.ask("Assign", request, ASSIGN_SECONDS).exception()
         if failure is None:
             return worker
         why = failure.details()
@@ -123,10 +123,6 @@ class Replacements:
             worker.kill()
             raise
 
-    def opening(self, one: Rank) -> Any:
-        """From the journal of the lost worker."""
-        return open_request(self._registry, _own(one), rebuild=True)
-
 
 def _own(one: Rank) -> Session:
     assert isinstance(one, Session), "a rank of another node"
@@ -147,17 +143,3 @@ def _worker_for(registry: Registry, supervisor: Supervisor, session: Session, no
     with registry.changed:
         session.host = gpu.index
     return worker
-
-
-def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:
-    """Opens a session on a worker; rebuild: from the journal of a lost worker."""
-    memory = session.memory
-    return worker_pb2.OpenSessionRequest(
-        session=session.number, token=session.token, slot=session.slot,
-        journal_path=memory.journal.path, journal_bytes=memory.journal.size,
-        spill_path=memory.spill.path, spill_bytes=memory.spill.size,
-        snapshot_path=memory.snapshot.path, snapshot_bytes=memory.snapshot.size,
-        board_path=registry.board.path, rebuild=rebuild, epoch=session.epoch, guest=session.host != session.gpu,
-        pinned_path=memory.pinned.path if memory.pinned is not None else "",
-        **session.addresses.fields(), **session.pinned(),
-    )  # fmt: skip

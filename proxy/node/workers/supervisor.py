@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ...backends import KINDS
 from ...common.complaints import Complaints, scarce
@@ -60,9 +61,10 @@ class Supervisor:
     """All worker processes of the node."""
 
     def __init__(
-        self, config: Config, watch: Watch, died: Callable[[Worker], None], keeper: Keeper, log: Log
+        self, config: Config, watch: Watch, died: Callable[[Worker], None], keeper: Keeper, log: Log, *,
+        completed: Callable[[Any], Any],
     ) -> None:  # fmt: skip
-        self._config, self._watch, self._died = config, watch, died
+        self._config, self._watch, self._died, self._completed = config, watch, died, completed
         self._keeper, self._log = keeper, log
         self._directory: Path = config.private_directory()
         self._loads = [] if KINDS[config.device].runs_kernels else ["--operators"]
@@ -172,7 +174,7 @@ class Supervisor:
 
     def adopt(self, pid: int, socket: str, state: WorkerState) -> Worker:
         """A worker of the service before, which may have ended since. Raises ProcessLookupError."""
-        worker = Worker(pid, processes.open_process(pid), socket, state)
+        worker = Worker(pid, processes.open_process(pid), socket, state, self._completed)
         self._memory_kills.begin(pid)
         with self._changed:
             self._workers.append(worker)
@@ -247,7 +249,7 @@ class Supervisor:
         ]  # fmt: skip
         pid = self._keeper.spawn(command, self._environment(), ready)
         try:
-            return Worker(pid, processes.open_process(pid), socket)
+            return Worker(pid, processes.open_process(pid), socket, completed=self._completed)
         except OSError:
             os.kill(pid, signal.SIGKILL)  # its number means nobody else until it is reaped
             raise

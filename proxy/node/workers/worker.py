@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
@@ -53,13 +54,20 @@ WORKER_TABLE = {
 }
 
 
+def _unchanged(request: Any) -> Any:
+    return request
+
+
 class Worker:
-    """Made by the supervisor; the channel to it is opened when first used."""
+    """Made by the supervisor; the channel to it is opened when first used. completed: fills in the paths of a request
+    (local_paths.py)."""
 
     def __init__(
-        self, pid: int, descriptor: int, socket: str, state: WorkerState = WorkerState.STARTING
+        self, pid: int, descriptor: int, socket: str, state: WorkerState = WorkerState.STARTING,
+        completed: Callable[[Any], Any] = _unchanged,
     ) -> None:  # fmt: skip
         self.pid, self.descriptor, self.socket = pid, descriptor, socket
+        self._completed = completed
         self.machine = Machine(f"worker {pid}", WORKER_TABLE, state)
         self.gpu: int | None = None
         self.noticed_dead = 0.0  # monotonic time
@@ -130,13 +138,14 @@ class Worker:
         self.looked_at.wait(LOOKED_AT_SECONDS)
         return self.message if self.cause == OUT_OF_MEMORY else ""
 
-    @property
-    def stub(self) -> Any:
+    def ask(self, method: str, request: Any, seconds: float) -> Any:
+        """Begins a call (worker.proto) and returns its future, whose error is a grpc.RpcError."""
         with self._opening:
             if self._stub is None:
                 self._channel = rpc.channel(self.socket)
                 self._stub = rpc.worker(self._channel)
-            return self._stub
+            stub = self._stub
+        return getattr(stub, method).future(self._completed(request), timeout=seconds)
 
     def kill(self) -> None:
         self.send(signal.SIGKILL)

@@ -228,7 +228,7 @@ def _ask_to_stop(group: Sequence[Rank], step: int) -> bool:
     """
     for session in group:
         request = worker_pb2.ValidateRequest(session=session.number, step=step)
-        if session.worker is not None and session.worker.stub.Validate(request, timeout=CALL_SECONDS).standing:
+        if session.worker is not None and session.worker.ask("Validate", request, CALL_SECONDS).result().standing:
             return True
     return False
 

@@ -139,7 +139,7 @@ def tell(session: Rank, text: str) -> None:
     worker = session.worker
     if worker is not None:
         request = worker_pb2.TellRequest(session=session.number, text=text)
-        answer = worker.stub.Tell.future(request, timeout=CALL_SECONDS)
+        answer = worker.ask("Tell", request, CALL_SECONDS)
         answer.add_done_callback(functools.partial(_notified, worker, session.label()))
 
 

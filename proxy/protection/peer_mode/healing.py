@@ -157,9 +157,7 @@ def _ask_to_stop(sessions: Iterable[Rank], boundary: int) -> list[str]:
     """Asks the ranks to stop after the boundary. Returns why some will not: past it, or with a dying worker."""
     request = functools.partial(worker_pb2.HoldRequest, boundary=boundary)
     asked = [
-        one.worker.stub.Hold.future(request(session=one.number), timeout=CALL_SECONDS)
-        for one in sessions
-        if one.worker is not None
+        one.worker.ask("Hold", request(session=one.number), CALL_SECONDS) for one in sessions if one.worker is not None
     ]
     failures = [failure for answer in asked if (failure := answer.exception()) is not None]
     return [status_of(failure)[1] or "a worker is dying" for failure in failures]

@@ -28,7 +28,7 @@ def tables_of(group: Sequence[Rank], boundary: int) -> dict[int, Table] | None:
         if session.worker is None:
             return None
         request = worker_pb2.BoundaryTableRequest(session=session.number, boundary=boundary, earlier=True)
-        asked[session.number] = session.worker.stub.BoundaryTable.future(request, timeout=CALL_SECONDS)
+        asked[session.number] = session.worker.ask("BoundaryTable", request, CALL_SECONDS)
     tables: dict[int, Table] = {}
     tallies: dict[int, Tally] = {}
     for session in group:

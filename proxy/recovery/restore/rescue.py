@@ -48,7 +48,7 @@ def say_kept(label: str, answer: Any) -> None:
 def _ask(method: str, sessions: Iterable[Rank], request: Any, seconds: float) -> list[tuple[Rank, Any]]:
     """All at once; None of one that does not answer or refuses."""
     asked = [
-        (one, getattr(one.worker.stub, method).future(request(one), timeout=seconds))
+        (one, one.worker.ask(method, request(one), seconds))
         for one in sessions
         if one.worker is not None and one.worker.alive()
     ]

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from jitc.v1 import worker_pb2
 
-from ...common.shared_memory import Memory, NoSpace, shared
-from ...ranks.rank import Rank
+from ...common.shared_memory import NoSpace
+from ...ranks.rank import Rank, Ranks, TransferMemory
 from ..worker_calls import CALL_SECONDS, WorkerCalls
 from .block_match import Block, Pair, Plan
 
@@ -56,8 +55,8 @@ class BlockTransfer:
 class Transfers:
     """The transfers of one recovery, over all its attempts: which path they take, and what has moved."""
 
-    def __init__(self, calls: WorkerCalls, segment_bytes: Callable[[int], int]) -> None:
-        self._calls, self._segment_bytes = calls, segment_bytes
+    def __init__(self, calls: WorkerCalls, ranks: Ranks) -> None:
+        self._calls, self._ranks = calls, ranks
         self._direct = True
         self.bytes = {NCCL: 0, HOST: 0}  # that have moved
         self.notes: list[str] = []
@@ -77,13 +76,13 @@ class Transfers:
     def _directly(self, transfer: BlockTransfer) -> bool:
         self._direct = False  # also when the call is interrupted
         try:
-            memory = shared("direct", self._segment_bytes(2))
+            memory = self._ranks.transfer_memory("direct", self._ranks.shared.segment_bytes(2))
         except NoSpace as error:
             return self._direct_path_failed(transfer, [str(error)])
         try:
             limit = DIRECT_SECONDS + transfer.bytes / DIRECT_BYTES_PER_SECOND
             request = worker_pb2.DirectTransferRequest(
-                epoch=transfer.epoch, path=memory.path, path_bytes=memory.size, timeout_ms=int(limit * 1000)
+                epoch=transfer.epoch, memory=memory.number, path_bytes=memory.size, timeout_ms=int(limit * 1000)
             )
             ends = {
                 "Send": [(transfer.source, _sent(transfer, request))],
@@ -110,16 +109,26 @@ class Transfers:
             return
         source, target = transfer.source, transfer.target
         with contextlib.ExitStack() as made:
-            memory = [_piece_memory(made, pieces[turn::2]) for turn in range(min(2, len(pieces)))]
+            memory = [self._piece_memory(made, pieces[turn::2]) for turn in range(min(2, len(pieces)))]
             for turn in range(len(pieces) + 1):
                 ends: dict[str, list[tuple[Rank, Any]]] = {}
                 if turn < len(pieces):
                     blocks = [(pair.source, offset) for pair, offset in pieces[turn]]
-                    ends["Export"] = [(source, _transfer_request(transfer, source, memory[turn % 2].path, blocks))]
+                    ends["Export"] = [(source, _transfer_request(transfer, source, memory[turn % 2], blocks))]
                 if turn > 0:
                     blocks = [(_wanted(pair), offset) for pair, offset in pieces[turn - 1]]
-                    ends["Import"] = [(target, _transfer_request(transfer, target, memory[1 - turn % 2].path, blocks))]
+                    ends["Import"] = [(target, _transfer_request(transfer, target, memory[1 - turn % 2], blocks))]
                 self._calls.all_of(ends, CALL_SECONDS)
+
+    def _piece_memory(self, made: contextlib.ExitStack, pieces: list[Piece]) -> TransferMemory:
+        """Room for each of them."""
+        size = max(offset + pair.target.size for piece in pieces for pair, offset in piece)
+        try:
+            memory = self._ranks.transfer_memory("transfer", size)
+        except NoSpace as error:
+            raise TransferFailed(str(error)) from None
+        made.callback(memory.close)
+        return memory
 
 
 def pieces_of(pairs: list[Pair]) -> list[Piece]:
@@ -134,16 +143,6 @@ def pieces_of(pairs: list[Pair]) -> list[Piece]:
         pieces[-1].append((pair, end))
         end += -(-size // ALIGNMENT) * ALIGNMENT
     return pieces
-
-
-def _piece_memory(made: contextlib.ExitStack, pieces: list[Piece]) -> Memory:
-    """Room for each of them."""
-    try:
-        memory = shared("transfer", max(offset + pair.target.size for piece in pieces for pair, offset in piece))
-    except NoSpace as error:
-        raise TransferFailed(str(error)) from None
-    made.callback(memory.close)
-    return memory
 
 
 def _sent(transfer: BlockTransfer, request: Any) -> Any:
@@ -167,11 +166,13 @@ def _end(request: Any, session: Rank, blocks: list[Block]) -> Any:
     return end
 
 
-def _transfer_request(transfer: BlockTransfer, end: Rank, path: str, blocks: list[tuple[Block, int]]) -> Any:
+def _transfer_request(
+    transfer: BlockTransfer, end: Rank, memory: TransferMemory, blocks: list[tuple[Block, int]]
+) -> Any:
     transfers = [
         worker_pb2.Transfer(address=block.address, bytes=block.size, offset=offset, hash=block.hash)
         for block, offset in blocks
     ]
     return worker_pb2.TransferRequest(
-        session=end.number, boundary=transfer.boundary, path=path, blocks=transfers, epoch=transfer.epoch
+        session=end.number, boundary=transfer.boundary, memory=memory.number, blocks=transfers, epoch=transfer.epoch
     )

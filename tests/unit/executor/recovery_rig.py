@@ -11,6 +11,8 @@ from google.protobuf.message_factory import GetMessageClass
 from rank_rig import Rank
 
 from jitc.proxy.common.executor import ExecutorError
+from jitc.proxy.node.local_paths import LocalPaths
+from jitc.proxy.node.transfer_memory import TransferMemories
 from jitc.proxy.ranks.cuts import RankHistory
 from jitc.proxy.recovery.decide import Kind, RankPosition, decide
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
@@ -27,10 +29,13 @@ class Direct:
 
     def __init__(self, ranks: list[Rank]) -> None:
         self._ranks = {one.rank + 1: one for one in ranks}
+        self.transfer_memories = TransferMemories()
+        self._paths = LocalPaths(self)  # type: ignore[arg-type]
         self.before: Callable[[str, Any], None] = lambda method, request: None
         self.refusals: list[tuple[str, str]] = []  # by method
 
     def one(self, session: Any, method: str, request: Any) -> Any:
+        request = self._paths.filled_in(request)
         self.before(method, request)
         document = self._ranks[session.number].executor.command(method, to_document(request))
         reply = GetMessageClass(_METHODS[method].output_type)()
@@ -89,7 +94,9 @@ class Recoveries:
             SimpleNamespace(number=n, gpu=n - 1, label=lambda n=n: f"rank {n - 1}") for n in sorted(positions)
         ]
         calls: Any = self.calls
-        transfers = Transfers(calls, lambda ranks: 4096 * ranks)
+        shared = SimpleNamespace(segment_bytes=lambda ranks: 4096 * ranks)
+        memory: Any = SimpleNamespace(transfer_memory=self.calls.transfer_memories.make, shared=shared)
+        transfers = Transfers(calls, memory)
         restore = Restore(calls, transfers, group, positions, self.epoch)
         decision = decide(positions, peer_mode)
         if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundaries):

@@ -26,7 +26,7 @@ BOARDS = {
     7: "52f5f4278095dbe3",
 }
 JOURNALS = {13: "8f81857faa196fcd"}
-WORKERS = {2: "4c6f90ffe0780e24"}
+WORKERS = {2: "f258ed2c7e494940"}
 FLAGS = re.DOTALL | re.MULTILINE
 FORMATS = {1: "a7a19b7405f8bb7e"}
 
@@ -60,7 +60,7 @@ def journal() -> str:
     """How a boundary is packed: what a worker reads that another one wrote."""
     state = ROOT / "proxy/native/executor"
     structs = re.findall(
-        r"^struct Resources \{.*?^\};", (ROOT / "proxy/native/device/backend.h").read_text(), flags=FLAGS
+        r"^struct Resources \{.*?^\};", (ROOT / "proxy/native/device/resources.h").read_text(), flags=FLAGS
     )
     packed = [(state / name).read_text() for name in ("state/resource_pack.cpp", "boundary/boundary_state.cpp")]
     functions = [one for text in packed for one in re.findall(r"^[^\n]*\bpack\w*\([^;]*?\{.*?^\}", text, flags=FLAGS)]

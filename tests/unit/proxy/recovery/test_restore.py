@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from histories import after, in_step
 
+from jitc.proxy.node.transfer_memory import TransferMemories
 from jitc.proxy.recovery.decide import RankPosition
 from jitc.proxy.recovery.restore import transfer
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
@@ -35,7 +36,7 @@ class Workers:
         self.asked: list[tuple[str, int]] = []
         self.transfers: dict[str, list[tuple[int, int]]] = {}  # the newest, by method
         self.moved: dict[str, list[list[tuple[int, int]]]] = {"Export": [], "Import": []}
-        self.paths: dict[str, list[str]] = {"Export": [], "Import": []}
+        self.memories: dict[str, list[int]] = {"Export": [], "Import": []}
         self.rows = ROWS
         self.linked: dict[str, Any] = {}
         self.collectives: dict[int, int] = {}  # of the one communicator, where a rank is not where it was sent to
@@ -62,7 +63,8 @@ class Workers:
         if method in ("Export", "Import"):
             self.transfers[method] = [(block.address, block.offset) for block in request.blocks]
             self.moved[method].append(self.transfers[method])
-            self.paths[method].append(request.path)
+            self.memories[method].append(request.memory)
+            assert not request.path, "a path of one node"
             return worker_pb2.RecoverReply(complete=True, bytes=sum(block.bytes for block in request.blocks))
         if method in ("Send", "Receive"):
             self.linked[method] = request
@@ -82,7 +84,9 @@ def restore(workers: Workers, lost: set[int], transfers: Transfers | None = None
 
 
 def transfers_of(workers: Workers) -> Transfers:
-    return Transfers(workers, lambda ranks: 100 * ranks)  # type: ignore[arg-type]
+    shared = SimpleNamespace(segment_bytes=lambda ranks: 100 * ranks)
+    ranks: Any = SimpleNamespace(transfer_memory=TransferMemories().make, shared=shared)
+    return Transfers(workers, ranks)  # type: ignore[arg-type]
 
 
 def row(address: int, ordinal: int, content: int) -> Any:
@@ -141,8 +145,8 @@ def test_what_goes_through_the_host_goes_in_pieces_written_while_others_are_read
     assert calls_after(workers, "Export") == ["Export", *["Export", "Import"] * 3, "Import"]
     assert workers.moved["Export"] == [[(100, 0)], [(200, 0)], [(300, 0), (100, 4096)], [(300, 0)]]
     assert workers.moved["Import"] == [[(9001, 0)], [(9002, 0)], [(9003, 0), (9004, 4096)], [(9005, 0)]]
-    paths = workers.paths["Export"]
-    assert paths == workers.paths["Import"] and paths[0] == paths[2] != paths[1] == paths[3]
+    memories = workers.memories["Export"]
+    assert memories == workers.memories["Import"] and memories[0] == memories[2] != memories[1] == memories[3]
 
 
 def test_forward_finishes_the_healthy_and_skips_the_lost() -> None:
@@ -214,7 +218,7 @@ def test_devices_that_can_move_blocks_do() -> None:
     assert [(one.address, one.bytes, one.hash) for one in received.blocks] == [(9001, 8, b"\1"), (9003, 24, b"\3")]
     assert (sent.session, received.session) == (1, 2)
     for one in (sent, received):
-        assert (one.epoch, one.path_bytes) == (7, 200) and one.path == sent.path and one.timeout_ms >= 20_000
+        assert (one.epoch, one.path_bytes) == (7, 200) and one.memory == sent.memory and one.timeout_ms >= 20_000
     assert run.bytes == 32
     assert transfers.bytes == {"nccl": 32, "host": 0}
     assert transfers.notes == []
