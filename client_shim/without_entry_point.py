@@ -1,6 +1,6 @@
 """Loads client_shim in a program that has turned PyTorch's entry points off (TORCH_DEVICE_BACKEND_AUTOLOAD=0).
 
-Called by: the interposer, while Python loads PyTorch's extension module (`interpose/api/loader/pytorch.cpp`). Promise:
+Called by: the interposer, while Python loads PyTorch's extension module (`interpose/api/process/pytorch.cpp`). Promise:
 autoload() is called where PyTorch would call it, at the end of `import torch`, once; other packages' entry points stay
 off.
 """

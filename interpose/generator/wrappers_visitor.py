@@ -112,7 +112,7 @@ def symbols() -> str:
     """The driver's symbols by name, for cuGetProcAddress and cudaGetDriverEntryPoint; the libraries that we replace."""
     libraries = sorted(api.library.partition(".")[0] for api in APIS)
     names = sorted(f.name for f in DRIVER.functions)
-    lines = [BANNER, '#include "api/common/symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
+    lines = [BANNER, '#include "api/process/symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
     lines += [f'extern int32_t jitc_symbol_{n}() __asm__("{n}");' for n in names]
     lines += ["}", "", "namespace jitc::api {", "// sorted by name", "const Symbol kDriverSymbols[] = {"]
     lines += [f'    {{"{n}", reinterpret_cast<void*>(&jitc_symbol_{n})}},' for n in names]

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "device/common/shared_segment.h"
-#include "device/cuda/collective/nccl_bootstrap.h"
-#include "device/software/collective/segment.h"
+#include "device/cuda/nccl/nccl_bootstrap.h"
+#include "device/software/segment/segment.h"
 
 namespace jitc {
 

@@ -25,9 +25,9 @@ NOT_MODELLED = {
 TRANSITIONS = {
     "Recovery::stop_dispatcher": {"fenced"},
     "Recovery::abandon": {"over"},
-    "Shared::stop_backend": {"fenced"},
-    "Shared::start": {"running"},
-    "Shared::fault": {"faulted"},
+    "SessionCore::stop_backend": {"fenced"},
+    "SessionCore::start": {"running"},
+    "SessionCore::fault": {"faulted"},
     "Session::stop": {"fenced"},
 }
 
@@ -82,5 +82,5 @@ def test_who_changes_the_state_of_a_session() -> None:
 
 
 def test_a_rebuilt_session_begins_fenced() -> None:
-    text = (Path(ROOT) / EXECUTOR / "session" / "shared.cpp").read_text()
+    text = (Path(ROOT) / EXECUTOR / "core" / "session_core.cpp").read_text()
     assert "life(request.rebuild ? Lifecycle::State::fenced : Lifecycle::State::running" in text

@@ -161,6 +161,46 @@ def test_rules_name_what_there_is_and_go_one_way() -> None:
     assert list(TopologicalSorter(inside).static_order())  # raises CycleError and names the circle
 
 
+def floors(readme: Path) -> dict[str, int]:
+    """Of a README with a line of them: folder -> floor, the ground is 0."""
+    line = re.search(r"^Floors: ([^.]+)\.", readme.read_text(), re.MULTILINE)
+    each = [re.findall(r"`(\w+)`", one) for one in line[1].split("<")] if line else []
+    return {folder: number for number, names in enumerate(each) for folder in names}
+
+
+#: Folders whose READMEs give floors to their own folders, and what stands beside these.
+FLOORS = {
+    "proxy/native/executor": set(),
+    "proxy/native/device/cuda": set(),
+    "proxy/native/device/software": set(),
+    "interpose/api": {"generated"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", FLOORS)
+def test_no_include_runs_up(folder: str) -> None:
+    top, known = ROOT / folder, floors(ROOT / folder / "README.md")
+    files = [path for path in tracked(f"{folder}/*.h", f"{folder}/*.cpp") if path.parent != top]
+    inside = {path: path.relative_to(top).parts[0] for path in files}
+    assert set(inside.values()) == set(known) | FLOORS[folder]
+    wrong = [
+        f"{path.relative_to(top)} includes {there.relative_to(top)}"
+        for path in files
+        if inside[path] in known
+        for there in included(path)
+        if inside.get(there, inside[path]) in known.keys() - {inside[path]}
+        and known[inside[there]] >= known[inside[path]]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def included(path: Path) -> set[Path]:
+    """The headers of ours that a source names."""
+    near = [path.parent, *(ROOT / folder for folder in HEADERS)]
+    names = re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), re.MULTILINE)
+    return {next((one / name).resolve() for one in near if (one / name).exists()) for name in names}
+
+
 def test_tests_do_not_import_tests() -> None:
     files = tracked("tests/*.py")
     assert files

@@ -21,11 +21,10 @@ LARGE_FOLDERS = {"proxy/native/operators": 24}
 #: Class -> functions, members.
 LARGE_CLASSES = {
     "proxy/native/device/common/turns/residency.h Residency": (28, 25),
-    "proxy/native/device/cuda/device/device.h Device": (32, 19),
     "proxy/native/device/cuda/memory/memory.h Memory": (38, 16),
     "proxy/native/device/software/memory/memory.h Memory": (35, 12),
     "proxy/native/executor/state/resources.h ResourceTable": (36, 16),
-    "proxy/native/device/cuda/collective/nccl.h Nccl": (4, 21),
+    "proxy/native/device/cuda/nccl/nccl.h Nccl": (4, 21),
 }
 PRODUCT = ("client_shim", "interpose", "protos", "proxy")
 CODE = re.compile(r"//[^\n]*|\"(?:\\.|[^\"\\\n])*\"")

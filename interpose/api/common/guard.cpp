@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "api/loader/loader.h"
+#include "api/process/c_library.h"
 #include "jitc/client_api.h"
 #include "session/message.h"
 #include "status.h"

@@ -11,7 +11,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "api/loader/pytorch.h"
+#include "api/process/pytorch.h"
 #include "gpu_count.h"
 
 namespace jitc::api {

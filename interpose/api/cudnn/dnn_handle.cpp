@@ -10,7 +10,7 @@
 
 #include "api/common/handles.h"
 #include "api/generated/generated_api.h"
-#include "api/loader/loader.h"
+#include "api/process/c_library.h"
 #include "dnn_call.h"
 #include "session/message.h"
 

@@ -12,7 +12,7 @@
 #include "api/common/gpu_count.h"
 #include "api/generated/generated_api.h"
 #include "api/generated/generated_device.h"
-#include "api/loader/loader.h"
+#include "api/process/c_library.h"
 #include "attributes.h"
 
 namespace jitc::api {

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "api/common/status.h"
-#include "api/common/symbols.h"
 #include "api/generated/generated_api.h"
 #include "api/generated/generated_device.h"
+#include "api/process/symbols.h"
 
 namespace jitc::api {
 namespace {

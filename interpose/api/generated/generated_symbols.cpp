@@ -1,5 +1,5 @@
 // Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit.
-#include "api/common/symbols.h"
+#include "api/process/symbols.h"
 
 #include <cstdint>
 

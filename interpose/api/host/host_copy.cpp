@@ -9,7 +9,6 @@
 #include <mutex>
 
 #include "api/stream/order.h"
-#include "host_memory.h"
 #include "jitc/generated_ops.h"
 #include "staging_ring.h"
 
@@ -187,49 +186,51 @@ Status staged_h2d(StagingRing& ring, uint64_t destination, uint64_t source, uint
 }
 
 /// For a service that checks the order of ops.
-void tell_pinned(uint64_t address, uint64_t bytes, const StreamRef& stream, bool written) {
-  if (session::order_check::is_wanted() && is_pinned(address, bytes))
-    tell_host_memory(*stream.session, stream.id, address, bytes, written);
+void tell_pinned(const HostRange& memory, const StreamRef& stream, bool written) {
+  if (session::order_check::is_wanted() && memory.pinned)
+    tell_host_memory(*stream.session, stream.id, memory.address, memory.bytes, written);
 }
 
 }  // namespace
 
 void set_element_type(jitc_element_type type) { element_type = type; }
 
-Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
+Status copy_d2h(const HostRange& destination, uint64_t source, const StreamRef& stream, bool wait) {
+  const uint64_t count = destination.bytes;
   const bool looked_at = element_type != JITC_ELEMENT_UNKNOWN && count <= kLookedAt;
-  const bool shared = !looked_at && is_shared(*stream.session, destination, count);
+  const bool shared = !looked_at && destination.mapped_by == stream.session;
   const uint64_t worth = element_type == JITC_ELEMENT_UNKNOWN ? kWorthStaging : kStagedNumbers;
   StagingRing* const ring = !shared && count >= worth ? StagingRing::of(*stream.session) : nullptr;
-  tell_pinned(destination, count, stream, true);
+  tell_pinned(destination, stream, true);
   for (uint64_t done = 0; done < count;) {
     const uint64_t bytes = std::min(kPiece, count - done);
     const bool last = done + bytes == count;
     const auto give = wait && last ? call_d2h : submit_d2h;
     const Way way = shared ? Way{.shared = true} : staged(ring, stream);
-    if (const Status status = give(destination + done, source + done, bytes, stream, way)) return status;
+    if (const Status status = give(destination.address + done, source + done, bytes, stream, way))
+      return status;
     done += bytes;
   }
   if (!wait) return kSuccess;
   if (count > kPiece)
-    if (const Status status = wait_for_host_copies(destination, count)) return status;
+    if (const Status status = wait_for_host_copies(destination.address, count)) return status;
   return tell_waited(*stream.session, stream.id), kSuccess;
 }
 
-Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
+Status copy_h2d(uint64_t destination, const HostRange& source, const StreamRef& stream, bool wait) {
+  const uint64_t from = source.address, count = source.bytes;
   // The program may copy out and in again through the same pinned memory without waiting for the first copy.
-  if (const Status status = wait_for_host_copies(source, count, false)) return status;
-  const bool pinned = is_pinned(source, count);
-  if (wait && !pinned)
+  if (const Status status = wait_for_host_copies(from, count, false)) return status;
+  if (wait && !source.pinned)
     if (const Status status = synchronize(stream)) return status;
-  tell_pinned(source, count, stream, false);
-  const bool shared = count >= kWorthSharing && is_shared(*stream.session, source, count);
+  tell_pinned(source, stream, false);
+  const bool shared = count >= kWorthSharing && source.mapped_by == stream.session;
   StagingRing* const ring = !shared && count >= kWorthStaging ? StagingRing::of(*stream.session) : nullptr;
-  const Status status = shared ? shared_h2d(destination, source, count, stream)
-                        : ring ? staged_h2d(*ring, destination, source, count, stream)
-                               : sent_h2d(destination, source, count, stream);
+  const Status status = shared ? shared_h2d(destination, from, count, stream)
+                        : ring ? staged_h2d(*ring, destination, from, count, stream)
+                               : sent_h2d(destination, from, count, stream);
   if (status) return status;
-  return wait && pinned ? synchronize(stream) : kSuccess;
+  return wait && source.pinned ? synchronize(stream) : kSuccess;
 }
 
 Status wait_for_host_copies(uint64_t address, uint64_t bytes, bool asked) {

@@ -6,6 +6,7 @@
 // wait_for_host_copies waits for those that did not.
 #pragma once
 #include "api/stream/stream.h"
+#include "host_memory.h"
 #include "jitc/element_type.h"
 
 namespace jitc::api {
@@ -17,10 +18,10 @@ void set_element_type(jitc_element_type type);
 inline constexpr uint64_t kPiece = 1u << 20;  // a copy op carries at most this much
 
 /// wait: the bytes have arrived on return.
-Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait);
+Status copy_d2h(const HostRange& destination, uint64_t source, const StreamRef& stream, bool wait);
 /// wait: as a cudaMemcpy that is not asynchronous. From pageable memory it waits for the stream's earlier
 /// work, from pinned memory until the copy is done.
-Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait);
+Status copy_h2d(uint64_t destination, const HostRange& source, const StreamRef& stream, bool wait);
 /// Waits for every copy to pinned memory that overlaps [address, address + bytes); bytes 0: for all.
 /// asked: CUDA would wait here too.
 Status wait_for_host_copies(uint64_t address, uint64_t bytes, bool asked = true);

@@ -88,13 +88,6 @@ void release_shared(Session& session, void* memory, uint64_t bytes) {
   space_of(session).give_back(memory, bytes);
 }
 
-bool is_shared_at_all(uint64_t address) {
-  HostTable& host = table();
-  std::shared_lock lock(host.mutex);
-  const Range* range = find(host, address, 1);
-  return range && range->session;
-}
-
 /// Takes the range out of the table, so that it is given back only once.
 Status remove(void* pointer, bool ours, Status missing) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
@@ -119,16 +112,11 @@ Status remove(void* pointer, bool ours, Status missing) {
 
 }  // namespace
 
-bool is_pinned(uint64_t address, uint64_t bytes) {
-  HostTable& host = table();
-  std::shared_lock lock(host.mutex);
-  return find(host, address, bytes) != nullptr;
-}
-bool is_shared(const Session& session, uint64_t address, uint64_t bytes) {
+HostRange host_range(uint64_t address, uint64_t bytes) {
   HostTable& host = table();
   std::shared_lock lock(host.mutex);
   const Range* range = find(host, address, bytes);
-  return range && range->session == &session;
+  return {address, bytes, range != nullptr, range ? range->session : nullptr};
 }
 std::byte* take_shared(Session& session, uint64_t bytes) {
   PinnedSpace& space = space_of(session);
@@ -185,8 +173,9 @@ int32_t cudaHostRegister(void* pointer, size_t bytes, uint32_t flags) {
 int32_t cudaHostUnregister(void* pointer) { return remove(pointer, false, kNotRegistered); }
 int32_t cudaHostGetDevicePointer(uint64_t* device_pointer, void* pointer, uint32_t) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
-  if (!device_pointer || !is_pinned(address, 1)) return kInvalidValue;
-  if (runs_kernels() && !is_shared_at_all(address)) {
+  const HostRange there = host_range(address, 1);
+  if (!device_pointer || !there.pinned) return kInvalidValue;
+  if (runs_kernels() && !there.mapped_by) {
     session::message_once(
         "cudaHostGetDevicePointer: this pinned memory is not shared with the worker, so kernels cannot use "
         "it; "

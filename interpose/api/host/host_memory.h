@@ -1,6 +1,6 @@
 // Host memory that the program has pinned or registered.
 //
-// Used by the copies and by pointer.cpp. Promise: a look-up takes a shared lock and asks nobody.
+// Used by the copies (place.h) and by pointer.cpp. Promise: a look-up takes a shared lock and asks nobody.
 #pragma once
 #include <cstddef>
 
@@ -8,10 +8,13 @@
 
 namespace jitc::api {
 
-/// Host memory that device copies reach without the program waiting (pinned or registered).
-bool is_pinned(uint64_t address, uint64_t bytes);
-/// Pinned memory that the session's worker has mapped too.
-bool is_shared(const Session& session, uint64_t address, uint64_t bytes);
+/// A range of host memory.
+struct HostRange {
+  uint64_t address = 0, bytes = 0;
+  bool pinned = false;  // or registered: device copies reach all of it without the program waiting
+  const Session* mapped_by = nullptr;  // its worker has the pinned memory mapped too
+};
+HostRange host_range(uint64_t address, uint64_t bytes);
 bool pinned_flags(uint64_t address, uint32_t* flags);
 /// Memory that the session's worker has mapped and registered too; nullptr: there is none.
 std::byte* take_shared(Session& session, uint64_t bytes);

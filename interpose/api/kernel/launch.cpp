@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "api/generated/generated_api.h"
-#include "api/loader/pytorch.h"
 #include "api/module/registration.h"
+#include "api/process/pytorch.h"
 #include "api/stream/stream.h"
 #include "launch_check.h"
 #include "session/message.h"

@@ -6,8 +6,8 @@
 // parameters of up to 4 KiB, does not allocate.
 #pragma once
 #include "api/common/abi_types.h"
+#include "api/module/kernels.h"
 #include "jitc/kernel_server.h"
-#include "kernels.h"
 
 namespace jitc::api {
 

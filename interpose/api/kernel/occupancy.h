@@ -3,7 +3,7 @@
 // Used by occupancy.cpp, launch_check.cpp. Promise: the device is asked once per kernel and question; a known
 // answer costs a look through a short list, under a shared lock.
 #pragma once
-#include "kernels.h"
+#include "api/module/kernels.h"
 
 namespace jitc::api {
 

@@ -1,17 +1,24 @@
-// See loader.h. NVIDIA's libraries are loaded where a program loads them, and not replaced: others (PyTorch,
+// The loader's questions: what a program finds when it opens NVIDIA's libraries itself and asks them for
+// functions by name.
+//
+// Called by: programs and libraries (dlopen, dlsym). Promises: whatever library it is looked up in, a
+// function that we serve is ours, and one that NVIDIA's library has beyond that is not found, with a line on
+// stderr; what a program begins with in a library that is not served is ours as well, and refuses; every
+// other question is answered by the C library as if we were not there, also where the answer depends on the
+// caller (RTLD_NEXT, RTLD_DEFAULT, DT_RUNPATH, $ORIGIN). Nothing is opened, and no memory taken, for
+// questions that do not concern us.
+//
+// NVIDIA's libraries are loaded where a program loads them, and not replaced: others (PyTorch,
 // cuDNN) need them under their names. Only the driver's library has another in its place, which has its name.
-#include "loader.h"
 
 #include <dlfcn.h>
 
-#include <atomic>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "api/common/guard.h"
-#include "api/common/symbols.h"
-#include "pytorch.h"
+#include "api/process/c_library.h"
+#include "api/process/pytorch.h"
 #include "session/message.h"
 
 // The C library tells callers apart by the address that it returns to. So what is not ours must go on there
@@ -21,40 +28,7 @@
 namespace jitc::api {
 namespace {
 
-#if defined(__x86_64__)
-constexpr const char* kOldest = "GLIBC_2.2.5";
-#else
-constexpr const char* kOldest = "GLIBC_2.17";
-#endif
 constexpr const char* kOurName = "libcuda.so.1";
-
-using Open = void* (*)(const char*, int) noexcept;
-using Find = void* (*)(void*, const char*) noexcept;
-
-/// The C library's function. It is asked for with its version, which ours of the same name do not have.
-template <class Function>
-Function of_c_library(std::atomic<Function>& known, const char* name) {
-  Function function = known.load(std::memory_order_relaxed);
-  if (!function) {
-    function = reinterpret_cast<Function>(dlvsym(RTLD_DEFAULT, name, kOldest));
-    known.store(function, std::memory_order_relaxed);
-  }
-  return function;
-}
-std::atomic<Open> known_open{nullptr};
-std::atomic<Find> known_find{nullptr};
-Open real_open() { return of_c_library(known_open, "dlopen"); }
-Find real_find() { return of_c_library(known_find, "dlsym"); }
-
-/// Without its folder.
-std::string_view file_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }  // npos + 1 is 0
-
-/// Whether the file is a copy of the library, under whatever version: "libnccl.so.2", "libnccl-8f3a.so.2".
-bool is_file_of(std::string_view file, std::string_view library) {
-  if (!file.starts_with(library) || file.size() == library.size()) return false;
-  const char next = file[library.size()];
-  return (next == '.' || next == '-') && file.find(".so", library.size()) != file.npos;
-}
 
 /// Whether a function of that name could be one that we serve, or refuse.
 bool may_be_ours(std::string_view name) {
@@ -103,17 +77,6 @@ const char* file_to_open(const char* file) {
 }
 
 }  // namespace
-
-void* look_up(void* library, const char* name) { return real_find()(library, name); }
-
-std::string_view replaced_library(const void* address) {
-  Dl_info found{};
-  if (!address || !dladdr(address, &found) || !found.dli_fname) return {};
-  const std::string_view file = file_of(found.dli_fname);
-  for (const char* library : std::span(kServedLibraries, kServedLibraryCount))
-    if (is_file_of(file, library)) return file;
-  return {};
-}
 
 }  // namespace jitc::api
 

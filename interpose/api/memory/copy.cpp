@@ -12,10 +12,9 @@
 
 #include "api/generated/generated_api.h"
 #include "api/host/host_copy.h"
-#include "api/host/host_memory.h"
 #include "api/stream/capture.h"
 #include "jitc/generated_ops.h"
-#include "memory.h"
+#include "place.h"
 
 namespace jitc::api {
 namespace {
@@ -35,58 +34,88 @@ StreamRef stream_in(Session* session, const StreamRef& stream) {
 
 /// Between two GPUs: waits for the stream, copies out and in, and waits again, so that an event of either GPU
 /// that is recorded afterwards covers the copy.
-Status copy_peer(Session* to, uint64_t destination, Session* from, uint64_t source, uint64_t count,
-                 const StreamRef& stream) {
+Status copy_peer(const Place& to, const Place& from, uint64_t count, const StreamRef& stream) {
   if (const Status status = synchronize(stream)) return status;
-  const StreamRef out = stream_in(from, stream), in = stream_in(to, stream);
+  const StreamRef out = stream_in(from.session, stream), in = stream_in(to.session, stream);
   auto staging = std::make_unique<std::byte[]>(std::min(kPiece, count));
   for (uint64_t done = 0; done < count;) {
-    const uint64_t bytes = std::min(kPiece, count - done);
-    const auto host = reinterpret_cast<uint64_t>(staging.get());
-    if (const Status status = copy_d2h(host, source + done, bytes, out, true)) return status;
-    if (const Status status = copy_h2d(destination + done, host, bytes, in, false)) return status;
-    done += bytes;
+    const HostRange piece{reinterpret_cast<uint64_t>(staging.get()), std::min(kPiece, count - done)};
+    if (const Status status = copy_d2h(piece, from.address + done, out, true)) return status;
+    if (const Status status = copy_h2d(to.address + done, piece, in, false)) return status;
+    done += piece.bytes;
   }
   return synchronize(in);
 }
 
-/// A graph would have to copy at every launch, but host bytes travel with the call.
-Status refuse_host_copy(Session* session, const StreamRef& stream, uint64_t host, uint64_t count) {
-  if (!session) return kSuccess;
-  const StreamRef where = stream_in(session, stream);
-  if (is_pinned(host, count))
-    return refuse_in_capture(where,
-                             "a copy to or from pinned memory would have to be made at every launch: copy "
-                             "before and after the graph");
-  return refuse_in_capture(where,
-                           "pageable memory cannot be copied to or from: copy before and after the graph");
+Status copy_on_devices(const Place& to, const Place& from, uint64_t count, const StreamRef& stream) {
+  if (to.session != from.session) return copy_peer(to, from, count, stream);
+  return give_beside_memory(to.session, stream, [&](const StreamRef& where) {
+    return copy_d2d(to.address, from.address, count, where);
+  });
 }
+
+/// Host to host: in stream order too.
+Status copy_on_host(const Place& to, const Place& from, uint64_t count, const StreamRef& stream) {
+  if (const Status status = synchronize(stream)) return status;
+  std::memmove(reinterpret_cast<void*>(to.address), reinterpret_cast<const void*>(from.address), count);
+  return kSuccess;
+}
+
+/// A graph would have to copy at every launch, but host bytes travel with the call.
+Status refuse_host_copy(Session* session, const StreamRef& stream, const HostRange& host) {
+  return refuse_in_capture(stream_in(session, stream),
+                           host.pinned ? "a copy to or from pinned memory would have to be made at every "
+                                         "launch: copy before and after the graph"
+                                       : "pageable memory cannot be copied to or from: copy before and after "
+                                         "the graph");
+}
+
+Status copy_between(const Place& to, const Place& from, const StreamRef& stream, bool wait) {
+  Session* const session = to.on_device() ? to.session : from.session;
+  const HostRange& host = to.on_device() ? from.host : to.host;
+  if (const Status status = refuse_host_copy(session, stream, host)) return status;
+  return give_beside_memory(session, stream, [&](const StreamRef& where) {
+    if (to.on_device()) return copy_h2d(to.address, host, where, wait);
+    return copy_d2h(host, from.address, where, wait || where.session != stream.session || !host.pinned);
+  });
+}
+
+Status copy_2d(const ops::Copy2d& wanted, Session* owner, const StreamRef& stream) {
+  return give_beside_memory(owner, stream, [&](const StreamRef& where) {
+    auto op = wanted;
+    op.header.stream = where.id;
+    return submitted(*owner, owner->submit(op));
+  });
+}
+
+/// The bytes from the first row's first to the last row's last.
+uint64_t span_of(size_t pitch, size_t width, size_t height) { return pitch * (height - 1) + width; }
 
 Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch, size_t width, size_t height,
                  const StreamRef& stream, bool wait) {
   if (width > dst_pitch || width > src_pitch) return kInvalidPitch;
   if (!width || !height) return kSuccess;
   if (dst_pitch == width && src_pitch == width) return copy(dst, src, width * height, stream, wait);
-  Session* to = device_range(dst, dst_pitch * (height - 1) + width);
-  if (to && to == device_range(src, src_pitch * (height - 1) + width)) {
-    return give_beside_memory(to, stream, [&](const StreamRef& where) {
-      auto op = on_stream<ops::Copy2d>(where.id);
-      op.destination = dst;
-      op.destination_pitch = dst_pitch;
-      op.source = src;
-      op.source_pitch = src_pitch;
-      op.width = width;
-      op.height = height;
-      return submitted(*to, to->submit(op));
-    });
+  const Place to = place_of(dst, span_of(dst_pitch, width, height));
+  const Place from = place_of(src, span_of(src_pitch, width, height));
+  const bool to_device = to.on_device() && to.whole;
+  if (to_device && from.whole && to.session == from.session) {
+    ops::Copy2d op;
+    op.destination = dst;
+    op.destination_pitch = dst_pitch;
+    op.source = src;
+    op.source_pitch = src_pitch;
+    op.width = width;
+    op.height = height;
+    return copy_2d(op, to.session, stream);
   }
   // To the device: from pageable memory the first row waits for what was before, from pinned memory the last
   // one for all rows.
-  const size_t waiting = to && is_pinned(src, width) ? height - 1 : 0;
+  const size_t waiting = to_device && place_of(src, width).host.pinned ? height - 1 : 0;
   Status status = kSuccess;
   for (size_t row = 0; row < height && !status; ++row)
-    status =
-        copy(dst + row * dst_pitch, src + row * src_pitch, width, stream, wait && (!to || row == waiting));
+    status = copy(dst + row * dst_pitch, src + row * src_pitch, width, stream,
+                  wait && (!to_device || row == waiting));
   return status;
 }
 
@@ -108,30 +137,11 @@ bool bad_kind(int32_t kind) {
 Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   if (!count) return kSuccess;
   if (!destination || !source) return kInvalidValue;
-  Session* to = device_owner(destination);
-  Session* from = device_owner(source);
-  if ((to && device_range(destination, count) != to) || (from && device_range(source, count) != from))
-    return kInvalidValue;
-  if (to && from) {
-    if (to != from) return copy_peer(to, destination, from, source, count, stream);
-    return give_beside_memory(
-        to, stream, [&](const StreamRef& where) { return copy_d2d(destination, source, count, where); });
-  }
-  if (const Status status = refuse_host_copy(to ? to : from, stream, to ? source : destination, count))
-    return status;
-  if (to)
-    return give_beside_memory(to, stream, [&](const StreamRef& where) {
-      return copy_h2d(destination, source, count, where, wait);
-    });
-  if (from)
-    return give_beside_memory(from, stream, [&](const StreamRef& where) {
-      const bool blocking = wait || where.session != stream.session || !is_pinned(destination, count);
-      return copy_d2h(destination, source, count, where, blocking);
-    });
-  // Host to host: in stream order too.
-  if (const Status status = synchronize(stream)) return status;
-  std::memmove(reinterpret_cast<void*>(destination), reinterpret_cast<const void*>(source), count);
-  return kSuccess;
+  const Place to = place_of(destination, count), from = place_of(source, count);
+  if (!to.whole || !from.whole) return kInvalidValue;
+  if (to.on_device() && from.on_device()) return copy_on_devices(to, from, count, stream);
+  if (to.on_device() || from.on_device()) return copy_between(to, from, stream, wait);
+  return copy_on_host(to, from, count, stream);
 }
 
 int32_t cudaMemcpy(void* dst, const void* src, size_t count, int32_t kind) {

@@ -101,11 +101,6 @@ AddressSpace& addresses_of(Session& session) {
   return *space;
 }
 
-Session* device_owner(uint64_t address) {
-  Session* session = Node::instance().owner(address);
-  return session ? session : variable_range(address, 0, nullptr);
-}
-
 Session* device_range(uint64_t address, uint64_t bytes, Block* block) {
   Session* session = Node::instance().owner(address);
   if (!session) return variable_range(address, bytes, block);

@@ -3,15 +3,13 @@
 // Used by all functions that take an address of the program. Promise: an address outside of the program's
 // device memory is recognized.
 #pragma once
-#include "address_space.h"
+#include "api/address/address_space.h"
 #include "api/common/visible_devices.h"
 
 namespace jitc::api {
 
 /// The session's addresses (made on first use, never destroyed).
 AddressSpace& addresses_of(Session& session);
-/// The session in whose address range, or in whose device variable, the address lies; nullptr: host memory.
-Session* device_owner(uint64_t address);
 /// The address's session, when [address, address + bytes) lies in one allocation or variable; else nullptr.
 Session* device_range(uint64_t address, uint64_t bytes, Block* block = nullptr);
 

@@ -1,7 +1,7 @@
 // cudaPointerGetAttributes and its counterparts in the driver's API: what kind of memory a pointer points to.
 #include "api/generated/generated_api.h"
-#include "api/host/host_memory.h"
 #include "memory.h"
+#include "place.h"
 
 namespace jitc::api {
 namespace {
@@ -35,12 +35,13 @@ struct Pointer {
 
 Pointer describe(uint64_t address) {
   Pointer out;
-  if (device_owner(address)) {
-    Session* session = device_range(address, 0, &out.block);
-    if (!session) return out;
+  const Place place = place_of(address, 1);
+  if (place.on_device()) {
+    if (!place.whole) return out;
+    out.block = place.block;
     out.type = kDevice;
-    out.device = device_of(session);
-  } else if (is_pinned(address, 1)) {
+    out.device = device_of(place.session);
+  } else if (place.host.pinned) {
     out.type = kHost;
     out.device = current_device();
   }

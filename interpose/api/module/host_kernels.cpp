@@ -6,8 +6,8 @@
 
 #include "api/common/guard.h"
 #include "api/common/handles.h"
-#include "api/kernel/kernels.h"
 #include "jitc/host_kernel.h"
+#include "kernels.h"
 
 namespace jitc::api {
 namespace {

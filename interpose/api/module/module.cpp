@@ -7,7 +7,7 @@
 #include "api/common/handles.h"
 #include "api/common/settings.h"
 #include "api/generated/generated_api.h"
-#include "api/kernel/kernels.h"
+#include "kernels.h"
 #include "variables.h"
 
 namespace jitc::api {

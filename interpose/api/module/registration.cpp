@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "api/generated/generated_api.h"
-#include "api/kernel/kernels.h"
+#include "kernels.h"
 #include "variables.h"
 
 namespace jitc::api {

@@ -8,7 +8,7 @@
 #pragma once
 #include <string>
 
-#include "api/memory/address_space.h"
+#include "api/address/address_space.h"
 #include "jitc/generated_ops.h"
 #include "module_image.h"
 

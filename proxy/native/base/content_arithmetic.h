@@ -1,8 +1,8 @@
 // The arithmetic of the content hash, shared by host and GPU (content_hash.h says what it promises); and the
 // content of poisoned memory (validation.h).
 //
-// Read by base/content_hash.cpp and, as text, by NVRTC with device/cuda/hash/hash_kernel.cu: plain integers,
-// no headers.
+// Read by base/content_hash.cpp and, as text, by NVRTC with device/cuda/module/hash_kernel.cu: plain
+// integers, no headers.
 //
 // A block is cut into stripes of 4 KiB; a stripe is read as pairs of 32-bit words (little-endian, the last
 // 16 bytes filled up with zeros). Of a stripe: NH (Black et al., 1999), that is the sum of the products of

@@ -6,6 +6,9 @@
 #include <string>
 
 #include "backend.h"
+#include "backend_options.h"
+#include "services.h"
+#include "sink.h"
 
 namespace jitc {
 
@@ -20,6 +23,14 @@ bool open_device(const std::string& name, const Libraries& libraries, int ordina
 /// nullptr with the reason.
 std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions&, ExecutionSink&,
                                       CommunicatorSegments&, ImageSource&, std::string& error);
+
+// Each device's own, for devices.cpp; tests make one of them.
+std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, CommunicatorSegments&,
+                                               ImageSource&, std::string& error);
+/// What sessions on a GPU share, kept open while the pointer lives; nullptr with the reason.
+std::shared_ptr<void> open_cuda_gpu(const Libraries& libraries, int ordinal, std::string& error);
+std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&, ExecutionSink&, CommunicatorSegments&,
+                                           ImageSource&, std::string& error);
 
 /// Bytes of the shared segment of a communicator with so many ranks.
 uint64_t segment_bytes(uint32_t ranks);

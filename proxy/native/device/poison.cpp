@@ -38,13 +38,13 @@ bool poisoned(uint64_t address, std::span<const std::byte> piece) {
   return false;
 }
 
-void poison_by_writing(Backend& backend, std::span<const MemoryRange> ranges) {
+void poison_by_writing(DeviceMemory& memory, std::span<const MemoryRange> ranges) {
   for (const auto& [address, bytes] : ranges) {
     std::vector<std::byte> piece(std::min(kPiece, bytes));
     for (uint64_t at = 0; at < bytes; at += piece.size()) {
       const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), bytes - at));
       poison(address + at, part);
-      backend.write(address + at, part);
+      memory.write(address + at, part);
     }
   }
 }

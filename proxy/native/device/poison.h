@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "backend.h"
+#include "device_memory.h"
 
 namespace jitc {
 
@@ -15,7 +15,7 @@ namespace jitc {
 void poison(uint64_t address, std::span<std::byte> piece);
 /// Whether a whole aligned word of the piece is still so.
 bool poisoned(uint64_t address, std::span<const std::byte> piece);
-/// For a back end whose device cannot do it by itself.
-void poison_by_writing(Backend& backend, std::span<const MemoryRange> ranges);
+/// For a device that cannot do it by itself.
+void poison_by_writing(DeviceMemory& memory, std::span<const MemoryRange> ranges);
 
 }  // namespace jitc

@@ -2,7 +2,7 @@
 
 Many programs on a GPU compute other last digits each time: atomics, split-K, attention's backward. The replay of such a
 program need not be bit-identical: numbers that differ within a bound are counted, and training goes on. A difference in
-what steers the program is never tolerated (executor/replay/tolerance.h). The bound follows from the differences that
+what steers the program is never tolerated (executor/comparison/tolerance.h). The bound follows from the differences that
 the job showed when one of its minibatches was run twice (validation.py).
 
 Called by: recoveries (the bound, the report), validations (what they found), in the coordinator's thread and in jobs'.

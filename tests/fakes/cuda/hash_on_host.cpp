@@ -33,7 +33,7 @@ thread_local unsigned long long shift;
 void atomicAdd(unsigned long long* at, unsigned long long value) { *at += value; }
 }  // namespace
 
-#include "device/cuda/hash/hash_kernel.cu"
+#include "device/cuda/module/hash_kernel.cu"
 
 namespace jitc::fakes {
 namespace {

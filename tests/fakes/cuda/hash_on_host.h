@@ -1,5 +1,5 @@
-// The kernels that the GPU hashes and poisons with (proxy/native/device/cuda/hash/hash_kernel.cu), their very
-// source, run by the CPU.
+// The kernels that the GPU hashes and poisons with (proxy/native/device/cuda/module/hash_kernel.cu), their
+// very source, run by the CPU.
 //
 // Promises: blocks, warps and lanes one after the other, in this thread; shuffles give what a GPU's give.
 // Used by the fake driver, and by the tests of the kernel.

@@ -34,15 +34,15 @@ MUTANTS = (
     Mutant(
         "executor-ops-twice",
         "an op that a client sends again after a cut connection is executed twice",
-        f"{FOLDER}/stream/intake.cpp",
-        "    if (op.header.sequence <= shared_.at.received) continue;\n",
+        f"{FOLDER}/session/intake.cpp",
+        "    if (op.header.sequence <= core_.at.received) continue;\n",
         "",
         (f"{TESTS}/session/test_session.py::test_ops_sent_twice_are_taken_once",),
     ),
     Mutant(
         "executor-results-twice",
         "a client gets results again that it has had",
-        f"{FOLDER}/stream/results.cpp",
+        f"{FOLDER}/results/results.cpp",
         "  for (auto entry = entries_.upper_bound(received_); entry != entries_.end(); ++entry) {\n"
         "    if (entry->second.lost)",
         "  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {\n    if (entry->second.lost)",
@@ -51,7 +51,7 @@ MUTANTS = (
     Mutant(
         "executor-copies-of-others",
         "a boundary takes the copy of an earlier content for the block's",
-        f"{FOLDER}/copies/row_copies.cpp",
+        f"{FOLDER}/checkpoint/row_copies.cpp",
         "earlier && earlier->copied() && earlier->hash == row->hash;",
         "earlier && earlier->copied();",
         (f"{TESTS}/checkpoint/test_unchanged_blocks.py::test_identical_whatever_changes_and_is_lost",),
@@ -59,7 +59,7 @@ MUTANTS = (
     Mutant(
         "executor-all-copied-again",
         "what has not changed is copied at each boundary",
-        f"{FOLDER}/copies/row_copies.cpp",
+        f"{FOLDER}/checkpoint/row_copies.cpp",
         "const bool same = row->hash != kNoHash &&",
         "const bool same = false && row->hash != kNoHash &&",
         (f"{TESTS}/checkpoint/test_unchanged_blocks.py::test_unchanged_blocks_are_not_copied_again",),
@@ -67,7 +67,7 @@ MUTANTS = (
     Mutant(
         "executor-changed-is-kept",
         "a rank that goes back keeps blocks that have changed since the boundary",
-        f"{FOLDER}/replay/restorer.cpp",
+        f"{FOLDER}/recovery/restorer.cpp",
         "const bool holds = now[i] != kNoHash && now[i] == rows[i].hash;",
         "const bool holds = now[i] != kNoHash;",
         (f"{TESTS}/replay/test_damaged_ranks.py::test_copies_from_before_a_step",),
@@ -75,7 +75,7 @@ MUTANTS = (
     Mutant(
         "executor-no-barrier",
         "a rank begins its optimizer step before its peers have come to it, and nobody can finish the step for it",
-        f"{FOLDER}/checkpoint/step_gate.cpp",
+        f"{FOLDER}/step/step_gate.cpp",
         "if (plan().barrier && waits && !wait_for_group(step)) return false;",
         "if (plan().barrier && waits && false) return false;",
         (f"{TESTS}/replay/test_peers.py::test_nobody_begins_a_step_before_all_have_reached_it",),
@@ -83,7 +83,7 @@ MUTANTS = (
     Mutant(
         "executor-waits-for-any-step",
         "after a hung kernel a recovery begins ten seconds late",
-        f"{FOLDER}/replay/recovery.cpp",
+        f"{FOLDER}/recovery/recovery.cpp",
         "issued.in_step && !issued.step_collectives && issued.behind_barrier;",
         "issued.in_step && !issued.step_collectives;",
         (f"{TESTS}/replay/test_peers.py::test_a_step_that_began_without_the_barrier_is_not_waited_for",),
@@ -91,7 +91,7 @@ MUTANTS = (
     Mutant(
         "executor-skips-what-is-awaited",
         "a boundary that the service waits for is not made, so that it waits until the next one",
-        f"{FOLDER}/checkpoint/boundary_maker.cpp",
+        f"{FOLDER}/step/boundary_maker.cpp",
         "makes(boundary - base) && !is_awaited(boundary) && !filling",
         "makes(boundary - base) && !filling",
         (f"{TESTS}/checkpoint/test_boundaries_apart.py::test_one_that_somebody_waits_for_is_made",),
@@ -99,7 +99,7 @@ MUTANTS = (
     Mutant(
         "executor-stands-in-a-circle",
         "threads of two ranks whose boundaries wait for each other stand for ten seconds at each",
-        f"{FOLDER}/pairing/lookout.cpp",
+        f"{FOLDER}/drain/lookout.cpp",
         "if (waits_in_circle(ranks.front(), others)) return true;",
         "if (waits_in_circle(ranks.front(), others)) return false;",
         (f"{TESTS}/checkpoint/test_circles.py::test_nobody_waits_in_a_circle[threads-peers]",),
@@ -107,7 +107,7 @@ MUTANTS = (
     Mutant(
         "executor-any-noise",
         "a replay may differ by any amount where the program allowed some",
-        f"{FOLDER}/replay/tolerance.cpp",
+        f"{FOLDER}/comparison/tolerance.cpp",
         "  return scale == 0 ? kInfinite : largest / scale;\n",
         "  return 0;\n",
         (f"{TESTS}/replay/test_tolerance.py::test_numbers_within_the_bound",),

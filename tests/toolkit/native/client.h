@@ -9,8 +9,12 @@
 #include <mutex>
 #include <vector>
 
+#include "base/shuffle.h"
 #include "cases.h"
 #include "device/backend.h"
+#include "device/backend_options.h"
+#include "device/progress_doorbell.h"
+#include "device/sink.h"
 
 namespace jitc::test {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client.h"
+#include "device/services.h"
 
 namespace jitc::test {
 

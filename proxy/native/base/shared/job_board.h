@@ -24,7 +24,7 @@ struct alignas(64) JobSlot {
   std::atomic<uint64_t> reached;      // optimizer steps whose begin is reached, with the copies before it
   std::atomic<uint64_t> begun;        // optimizer steps that have changed state
   std::atomic<uint64_t> unskippable;  // the step that peers cannot finish without this rank, 0: none
-  // Its newest boundaries belong with none of other ranks: so many of them (executor/pairing/meeting.h).
+  // Its newest boundaries belong with none of other ranks: so many of them (executor/step/meeting.h).
   std::atomic<uint64_t> alone;
   std::atomic<uint32_t> communicators;  // names in use (JobNames), free ones among them
 };

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "device/backend.h"
+#include "device/sink.h"
 
 namespace jitc::device {
 

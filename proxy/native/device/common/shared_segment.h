@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <string>
 
-#include "device/backend.h"
+#include "device/services.h"
 
 namespace jitc::device {
 

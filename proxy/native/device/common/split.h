@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "device/backend.h"
+#include "device/resources.h"
 
 namespace jitc::device {
 

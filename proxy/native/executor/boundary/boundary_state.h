@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "device/backend.h"
+#include "device/services.h"
 #include "jitc/generated_ops.h"
 #include "policy.h"
 
@@ -21,7 +21,7 @@ struct LiveRow {
   ops::LiveBlock block;
   Hash hash{};    // of its content at the boundary (in a StepState: at the step's begin); of its copy too
   Hash before{};  // of its place at the begin of the step before the boundary; zeros: not measured
-  uint64_t copy = kNoCopy;  // extent in the arena (copies/snapshot.h)
+  uint64_t copy = kNoCopy;  // extent in the arena (snapshot.h)
 
   static constexpr uint64_t kNoCopy = UINT64_MAX;
   bool copied() const { return copy != kNoCopy; }
@@ -44,7 +44,7 @@ struct BoundaryState {
   uint64_t number = 0;
   uint64_t sequence = 0;  // of the boundary op: all ops up to it are in the state
   uint64_t position = 0;  // of its record in the journal
-  // Those that the worker makes between two ops (executor/pairing/meeting.h) have no op: this many up to it.
+  // Those that the worker makes between two ops (executor/step/meeting.h) have no op: this many up to it.
   // Of such a one the sequence is that of the op before, and the position that of the op after it.
   uint64_t own = 0, between = 0;
   // What happened between the step's begin and this boundary:

@@ -4,10 +4,10 @@
 #include <map>
 #include <utility>
 
-#include "executor/copies/row_copies.h"
-#include "executor/journal/lookup.h"
-#include "executor/session/op_issuer.h"
+#include "executor/issue/op_issuer.h"
+#include "executor/results/lookup.h"
 #include "jitc/limits.h"
+#include "row_copies.h"
 
 namespace jitc {
 
@@ -34,33 +34,33 @@ const BoundaryState& Checkpoints::table(uint64_t boundary, bool earlier) const {
 // -- on ------------------------------------------------------------------------------------------------
 
 bool Checkpoints::record(const BoundaryState& state) {
-  const PhaseTime time(shared_.times.record);
-  return shared_.journal.append_parts(RecordKind::boundary, state.number, state.pack());
+  const PhaseTime time(core_.times.record);
+  return core_.journal.append_parts(RecordKind::boundary, state.number, state.pack());
 }
 
 void Checkpoints::publish(BoundaryState state, bool late) {
   const uint64_t number = state.number;
-  ++shared_.times.boundaries;
+  ++core_.times.boundaries;
   {
-    const std::lock_guard lock(shared_.life.mutex);
+    const std::lock_guard lock(core_.life.mutex);
     drop_step();
     boundaries_.push_back(std::move(state));
-    shared_.at.own_boundaries = boundaries_.back().own;
-    shared_.at.prepared = number;
+    core_.at.own_boundaries = boundaries_.back().own;
+    core_.at.prepared = number;
     end_step(number, !late);
   }
   announce(number);
   if (!protected_.exchange(true)) regained_ = true;
   commit_known();
   // Half of the journal is for what is not committed yet.
-  if (shared_.journal.bytes() > shared_.journal.capacity() / 2) drop_reserves();
+  if (core_.journal.bytes() > core_.journal.capacity() / 2) drop_reserves();
 }
 
 void Checkpoints::pass(uint64_t number, bool skipped) {
   {
-    const std::lock_guard lock(shared_.life.mutex);
+    const std::lock_guard lock(core_.life.mutex);
     drop_step();
-    if (!skipped) shared_.at.prepared = number;
+    if (!skipped) core_.at.prepared = number;
     end_step(number, !skipped);
   }
   if (!skipped) pairing.pass(number);
@@ -69,28 +69,28 @@ void Checkpoints::pass(uint64_t number, bool skipped) {
 
 /// With Lifecycle::mutex held. waited: for all that the device had to do.
 void Checkpoints::end_step(uint64_t number, bool waited) {
-  shared_.at.last_boundary = number;
-  shared_.issued.in_step = false;
-  if (waited) shared_.issued.quiet = true;
-  shared_.life.changed.notify_all();
+  core_.at.last_boundary = number;
+  core_.issued.in_step = false;
+  if (waited) core_.issued.quiet = true;
+  core_.life.changed.notify_all();
 }
 
 /// On the board: this rank is past boundary number.
 void Checkpoints::announce(uint64_t number) {
   pairing.say_alone(boundaries_);
-  pairing.forget_left(shared_.board.job.group(shared_.request.slot, peers_), boundaries_);
+  pairing.forget_left(core_.board.job.group(core_.request.slot, peers_), boundaries_);
   pairing.show(boundaries_);
-  JobSlot& slot = shared_.slot();
+  JobSlot& slot = core_.slot();
   slot.reached.store(std::max(slot.reached.load(), number));
   slot.begun.store(std::max(slot.begun.load(), number));
   slot.prepared.store(number);
-  shared_.board.job.ring();
+  core_.board.job.ring();
 }
 
 void Checkpoints::commit_known() {
-  Counters& at = shared_.at;
-  Lifecycle::Lock lock(shared_.life.mutex);
-  const auto group = shared_.board.job.group(shared_.request.slot, peers_);
+  Counters& at = core_.at;
+  Lifecycle::Lock lock(core_.life.mutex);
+  const auto group = core_.board.job.group(core_.request.slot, peers_);
   const uint64_t committed = pairing.newest_common(group, boundaries_).value_or(0);
   if (committed <= at.committed || boundaries_.empty()) return;
   forget_before(std::min(committed, boundaries_.back().number));
@@ -98,19 +98,19 @@ void Checkpoints::commit_known() {
   at.committed = std::min(committed, at.last_boundary.load());
   pairing.say_alone(boundaries_);
   const bool regained = std::exchange(regained_, false);
-  if (at.committed == at.prepared) shared_.snapshot.trim();
+  if (at.committed == at.prepared) core_.snapshot.trim();
   lock.unlock();
-  if (regained) shared_.notice("a boundary is complete: faults of this GPU can be recovered again");
+  if (regained) core_.notice("a boundary is complete: faults of this GPU can be recovered again");
   truncate();
   issuer_.release_unused_images(boundaries_.front().sequence, boundaries_);
   if (at.committed == at.last_boundary && at.dispatched == boundaries_.back().sequence)
-    shared_.backend->commit();
+    core_.backend->commit();
 }
 
 /// With Lifecycle::mutex held.
 void Checkpoints::forget_before(uint64_t first) {
   const Plan::Pointer policy = plan.wanted();
-  reserves_.name_first(shared_.journal, first, boundaries_, *policy);
+  reserves_.name_first(core_.journal, first, boundaries_, *policy);
   for (auto one = boundaries_.begin(); one != boundaries_.end();) {
     if (reserves_.stays(*one, first, *policy)) {
       ++one;
@@ -124,8 +124,8 @@ void Checkpoints::forget_before(uint64_t first) {
 
 bool Checkpoints::drop_reserves() {
   {
-    const std::lock_guard lock(shared_.life.mutex);
-    const uint64_t committed = shared_.at.committed;
+    const std::lock_guard lock(core_.life.mutex);
+    const uint64_t committed = core_.at.committed;
     if (boundaries_.empty() || boundaries_.front().number >= committed) return false;
     reserves_.give_up(committed - 1);
     forget_before(std::min(committed, boundaries_.back().number));
@@ -137,49 +137,49 @@ bool Checkpoints::drop_reserves() {
 void Checkpoints::truncate() {
   uint64_t position, sequence;
   {
-    const std::lock_guard lock(shared_.life.mutex);
-    if (boundaries_.empty() || boundaries_.front().number > shared_.at.committed) return;
+    const std::lock_guard lock(core_.life.mutex);
+    if (boundaries_.empty() || boundaries_.front().number > core_.at.committed) return;
     position = boundaries_.front().position;
     sequence = boundaries_.front().sequence;
   }
-  if (position <= shared_.journal.head()) return;
-  if (const auto owed = shared_.results.oldest_owed()) position = std::min(position, *owed);
-  if (position <= shared_.journal.head()) return;
-  shared_.journal.truncate(position);
-  shared_.results.forget(sequence);
-  shared_.life.notify();
+  if (position <= core_.journal.head()) return;
+  if (const auto owed = core_.results.oldest_owed()) position = std::min(position, *owed);
+  if (position <= core_.journal.head()) return;
+  core_.journal.truncate(position);
+  core_.results.forget(sequence);
+  core_.life.notify();
 }
 
 void Checkpoints::drop_journal() {
   if (drop_reserves()) {
-    shared_.journal_full = false;
+    core_.journal_full = false;
     return;
   }
-  if (shared_.results.count() > limits::kResults)
+  if (core_.results.count() > limits::kResults)
     return enter_unprotected_mode(
         "more than " + std::to_string(limits::kResults) + " results since the last boundary", "");
   enter_unprotected_mode("the journal of this GPU is full (" +
-                             std::to_string(shared_.journal.capacity() >> 20) + " MiB with its spill file)",
+                             std::to_string(core_.journal.capacity() >> 20) + " MiB with its spill file)",
                          "--journal-limit");
 }
 
 void Checkpoints::enter_unprotected_mode(const std::string& why, const std::string& option) {
-  if (!shared_.backend->idle()) return;
-  shared_.completions.take_in();
-  shared_.results.take_in(result_reader(shared_.journal),
-                          limits::kPendingResults + limits::kUnreadResults);  // more than is ever on the way
+  if (!core_.backend->idle()) return;
+  core_.completions.take_in();
+  core_.results.take_in(result_reader(core_.journal),
+                        limits::kPendingResults + limits::kUnreadResults);  // more than is ever on the way
   if (protected_.exchange(false))
-    shared_.notice(why + ": until the next boundary a fault cannot be recovered" +
-                   (option.empty() ? "" : ". Give the service more with jitc-proxyd " + option));
-  const std::lock_guard lock(shared_.life.mutex);
-  shared_.journal.set_first_boundary(shared_.at.last_boundary + 1, {});
+    core_.notice(why + ": until the next boundary a fault cannot be recovered" +
+                 (option.empty() ? "" : ". Give the service more with jitc-proxyd " + option));
+  const std::lock_guard lock(core_.life.mutex);
+  core_.journal.set_first_boundary(core_.at.last_boundary + 1, {});
   for (const BoundaryState& state : boundaries_) copies_.drop(state.rows);
   boundaries_.clear();
   drop_step();
-  shared_.journal.truncate(shared_.at.cursor);
-  shared_.results.forget(shared_.at.dispatched);
-  shared_.journal_full = false;
-  shared_.life.changed.notify_all();
+  core_.journal.truncate(core_.at.cursor);
+  core_.results.forget(core_.at.dispatched);
+  core_.journal_full = false;
+  core_.life.changed.notify_all();
 }
 
 void Checkpoints::drop_step() {
@@ -190,20 +190,20 @@ void Checkpoints::drop_step() {
 // -- back ----------------------------------------------------------------------------------------------
 
 void Checkpoints::forget_after(uint64_t boundary) {
-  const bool later = shared_.at.last_boundary != boundary || step_;
-  if (later && !shared_.journal.append(RecordKind::rollback, boundary, {}))
+  const bool later = core_.at.last_boundary != boundary || step_;
+  if (later && !core_.journal.append(RecordKind::rollback, boundary, {}))
     throw Error("the journal is full: the roll-back cannot be noted");
   while (!boundaries_.empty() && boundaries_.back().number > boundary) {
     copies_.drop(boundaries_.back().rows);
     boundaries_.pop_back();
   }
   // Those that are made from now on are no older ones, whatever was committed before.
-  if (shared_.journal.first_boundary() > boundary)
-    reserves_.name_first(shared_.journal, boundary, boundaries_, *plan.wanted());
+  if (core_.journal.first_boundary() > boundary)
+    reserves_.name_first(core_.journal, boundary, boundaries_, *plan.wanted());
   drop_step();
   earlier_ = {};
-  shared_.at.prepared = shared_.at.last_boundary = boundary;
-  shared_.at.own_boundaries = boundaries_.empty() ? 0 : boundaries_.back().own;
+  core_.at.prepared = core_.at.last_boundary = boundary;
+  core_.at.own_boundaries = boundaries_.empty() ? 0 : boundaries_.back().own;
 }
 
 void Checkpoints::replace_rows(uint64_t boundary, const std::vector<LiveRow>& replaced) {
@@ -219,14 +219,14 @@ void Checkpoints::replace_rows(uint64_t boundary, const std::vector<LiveRow>& re
     row.hash = wanted->hash;
     row.copy = LiveRow::kNoCopy;
   }
-  if (!shared_.journal.append_parts(RecordKind::boundary, state.number, state.pack()))
+  if (!core_.journal.append_parts(RecordKind::boundary, state.number, state.pack()))
     throw Error("the journal is full: what replaces blocks of a boundary cannot be noted");
   *place = std::move(state);
   copies_.drop(dropped);
 }
 
 void Checkpoints::stand_at(uint64_t boundary) {
-  JobSlot& slot = shared_.slot();
+  JobSlot& slot = core_.slot();
   for (auto* const counter : {&slot.prepared, &slot.reached, &slot.begun}) counter->store(boundary);
   pairing.show(boundaries_);
 }
@@ -234,8 +234,8 @@ void Checkpoints::stand_at(uint64_t boundary) {
 // -- an existing journal ---------------------------------------------------------------------------------
 
 void Checkpoints::load(const RecordHeader& record) {
-  loader_.load(shared_.journal, record, record.payload(), &shared_.images);
-  if (record.kind == RecordKind::rollback) shared_.at.prepared = shared_.at.last_boundary = record.sequence;
+  loader_.load(core_.journal, record, record.payload(), &core_.images);
+  if (record.kind == RecordKind::rollback) core_.at.prepared = core_.at.last_boundary = record.sequence;
 }
 
 void Checkpoints::loaded() {
@@ -244,30 +244,30 @@ void Checkpoints::loaded() {
     if (!row.copied()) return;
     const auto [first, is_first] = claimed.try_emplace(row.copy, &row);
     const bool same = first->second->hash == row.hash && first->second->block.bytes == row.block.bytes;
-    if (is_first ? !shared_.snapshot.claim(row.copy, row.block.bytes) : !same)
+    if (is_first ? !core_.snapshot.claim(row.copy, row.block.bytes) : !same)
       throw Error("the journal is damaged: copies of boundaries overlap");
-    if (!is_first) shared_.snapshot.share(row.copy);
+    if (!is_first) core_.snapshot.share(row.copy);
   };
   for (const BoundaryState& state : boundaries_)
     for (const LiveRow& row : state.rows) claim(row);
   if (step_)
     for (const LiveRow& row : step_->rows) claim(row);
   if (!boundaries_.empty()) {
-    shared_.at.prepared = shared_.at.last_boundary = boundaries_.back().number;
-    shared_.at.own_boundaries = boundaries_.back().own;
+    core_.at.prepared = core_.at.last_boundary = boundaries_.back().number;
+    core_.at.own_boundaries = boundaries_.back().own;
     plan.adopt(boundaries_.back().policy);
     // The worker before was lost while it went back to a reserve.
-    if (const uint64_t number = boundaries_.back().number; number < shared_.journal.first_boundary())
-      reserves_.name_first(shared_.journal, number, boundaries_, *plan.wanted());
+    if (const uint64_t number = boundaries_.back().number; number < core_.journal.first_boundary())
+      reserves_.name_first(core_.journal, number, boundaries_, *plan.wanted());
   }
-  shared_.slot().prepared.store(shared_.at.last_boundary);
+  core_.slot().prepared.store(core_.at.last_boundary);
   pairing.show(boundaries_);
   // The oldest boundary here need not be committed: before the first one is, the start is what is gone back
   // to.
-  const uint64_t first = shared_.journal.first_boundary();
+  const uint64_t first = core_.journal.first_boundary();
   const auto oldest =
       std::ranges::find_if(boundaries_, [&](const BoundaryState& one) { return one.number >= first; });
-  shared_.at.committed = oldest == boundaries_.end() ? 0 : std::min(first, oldest->number);
+  core_.at.committed = oldest == boundaries_.end() ? 0 : std::min(first, oldest->number);
 }
 
 }  // namespace jitc

@@ -24,12 +24,12 @@ namespace jitc {
 
 class OpIssuer;
 class RowCopies;
-class Shared;
+class SessionCore;
 
 class Checkpoints {
  public:
-  Checkpoints(Shared& shared, OpIssuer& issuer, RowCopies& copies)
-      : pairing(shared), shared_(shared), issuer_(issuer), copies_(copies) {}
+  Checkpoints(SessionCore& core, OpIssuer& issuer, RowCopies& copies)
+      : pairing(core), core_(core), issuer_(issuer), copies_(copies) {}
 
   Plan plan;
   Pairing pairing;
@@ -91,7 +91,7 @@ class Checkpoints {
   void end_step(uint64_t number, bool waited);
   void drop_step();
 
-  Shared& shared_;
+  SessionCore& core_;
   OpIssuer& issuer_;
   RowCopies& copies_;
   Boundaries boundaries_;

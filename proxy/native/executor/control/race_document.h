@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "device/backend.h"
+#include "device/sink.h"
 
 namespace jitc {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "executor/boundary/reserves.h"
-#include "executor/session/shared.h"
+#include "executor/core/session_core.h"
 #include "executor/state/communications.h"
 
 namespace jitc {
@@ -25,10 +25,10 @@ bool has_left(const Tally& tally, uint64_t communicator, bool or_not_there) {
 
 RankHistory Pairing::history(const Boundaries& boundaries) const {
   RankHistory history;
-  if (shared_.journal.head() == 0) history.kept.push_back({});
+  if (core_.journal.head() == 0) history.kept.push_back({});
   for (const BoundaryState& one : boundaries) history.kept.push_back({one.number, one.resources.tally});
   if (boundaries.empty() && passed_) history.kept = {*passed_};
-  history.now = shared_.issued.table.communications().tally();
+  history.now = core_.issued.table.communications().tally();
   const uint64_t newest = boundaries.empty() ? 0 : boundaries.back().sequence;
   for (const auto& op : joined_)
     if (op.header.sequence > newest) add(history.now, op);
@@ -42,10 +42,10 @@ RankHistory Pairing::history(const Boundaries& boundaries) const {
 void Pairing::show(const Boundaries& boundaries) {
   const RankHistory mine = history(boundaries);
   connected_ = connected_ || connect(mine.now);
-  if (shared_.board.job.show(shared_.request.slot, mine) && connected_)
+  if (core_.board.job.show(core_.request.slot, mine) && connected_)
     told_full_ = false;
   else if (!std::exchange(told_full_, true))
-    shared_.notice(
+    core_.notice(
         "this program has used too many communicators since the boundary that a fault would take it "
         "back to: until some are destroyed on all ranks, no newer one takes its place");
 }
@@ -53,24 +53,24 @@ void Pairing::show(const Boundaries& boundaries) {
 bool Pairing::connect(const Tally& tally) {
   bool all = true;
   for (const Membership& one : tally.memberships)
-    all = shared_.board.job.join(shared_.request.slot, one.communicator) && all;
+    all = core_.board.job.join(core_.request.slot, one.communicator) && all;
   return all;
 }
 
 void Pairing::will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries) {
   if (op.ranks < 2) return;
-  if (!shared_.board.job.join(shared_.request.slot, communicator_name(op.unique_id))) connected_ = false;
+  if (!core_.board.job.join(core_.request.slot, communicator_name(op.unique_id))) connected_ = false;
   joined_ = {op};
   show(boundaries);
   joined_.clear();
 }
 
 void Pairing::say_alone(const Boundaries& boundaries) const {
-  const uint64_t count = count_after(boundaries, shared_.at.committed);
-  shared_.slot().alone.store(count >= kFew ? count : 0);
+  const uint64_t count = count_after(boundaries, core_.at.committed);
+  core_.slot().alone.store(count >= kFew ? count : 0);
 }
 
-void Pairing::step_ends() { end_of_step_ = shared_.issued.table.communications().tally(); }
+void Pairing::step_ends() { end_of_step_ = core_.issued.table.communications().tally(); }
 
 void Pairing::stand(Standing standing, const Boundaries& boundaries) {
   if (standing == standing_) return;
@@ -79,18 +79,18 @@ void Pairing::stand(Standing standing, const Boundaries& boundaries) {
 }
 
 bool Pairing::at_end_of_step() const {
-  return end_of_step_ && *end_of_step_ == shared_.issued.table.communications().tally();
+  return end_of_step_ && *end_of_step_ == core_.issued.table.communications().tally();
 }
 
-void Pairing::pass(uint64_t boundary) { passed_ = {boundary, shared_.issued.table.communications().tally()}; }
+void Pairing::pass(uint64_t boundary) { passed_ = {boundary, core_.issued.table.communications().tally()}; }
 
 std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& group,
                                                const Boundaries& boundaries) {
   if (!connected_) return std::nullopt;  // the group may be larger than it seems
   std::vector<RankHistory> ranks{history(boundaries)};
   for (const uint32_t one : group) {
-    if (one == shared_.request.slot) continue;
-    auto other = shared_.board.job.history(one);
+    if (one == core_.request.slot) continue;
+    auto other = core_.board.job.history(one);
     if (!other) return std::nullopt;  // it has not come that far, or shows another one right now
     ranks.push_back(std::move(*other));
   }
@@ -112,8 +112,8 @@ void Pairing::forget_left(const std::vector<uint32_t>& group, const Boundaries& 
       names.push_back(one.communicator);
   for (const uint32_t slot : group) {
     if (names.empty()) return;
-    if (slot == shared_.request.slot) continue;
-    const auto other = shared_.board.job.history(slot);
+    if (slot == core_.request.slot) continue;
+    const auto other = core_.board.job.history(slot);
     if (!other) return;
     std::erase_if(names, [&](uint64_t name) {
       return !has_left(other->now, name, true) ||
@@ -121,13 +121,13 @@ void Pairing::forget_left(const std::vector<uint32_t>& group, const Boundaries& 
                                   [&](const KeptTally& kept) { return has_left(kept.tally, name, true); });
     });
   }
-  shared_.issued.table.communications().forget(names);
-  for (const uint64_t name : names) shared_.board.job.part(shared_.request.slot, name);
+  core_.issued.table.communications().forget(names);
+  for (const uint64_t name : names) core_.board.job.part(core_.request.slot, name);
 }
 
 void Pairing::reach(uint64_t step, const Boundaries& boundaries) {
   step_ = step;
-  at_step_ = shared_.issued.table.communications().tally();
+  at_step_ = core_.issued.table.communications().tally();
   show(boundaries);
 }
 
@@ -137,10 +137,10 @@ Pairing::Gathering Pairing::gathering(const std::vector<uint32_t>& group, uint64
   own.at_step = own.now = at_step_;
   Gathering found = Gathering::together;
   for (const uint32_t one : group) {
-    if (one == shared_.request.slot) continue;
-    const bool here = shared_.board.job.slot(one).reached.load() >= step;
+    if (one == core_.request.slot) continue;
+    const bool here = core_.board.job.slot(one).reached.load() >= step;
     if (!here) found = Gathering::waits;
-    const auto other = shared_.board.job.history(one);
+    const auto other = core_.board.job.history(one);
     if (!other) continue;
     const bool apart =
         here ? other->step == step && !agree_at_step(own, *other) : is_ahead(other->now, at_step_);
@@ -151,7 +151,7 @@ Pairing::Gathering Pairing::gathering(const std::vector<uint32_t>& group, uint64
 
 bool Pairing::has_uneven_peer(const std::vector<uint32_t>& group) const {
   return std::ranges::any_of(group, [&](uint32_t slot) {
-    const auto other = slot == shared_.request.slot ? std::nullopt : shared_.board.job.history(slot);
+    const auto other = slot == core_.request.slot ? std::nullopt : core_.board.job.history(slot);
     return other && other->uneven;
   });
 }

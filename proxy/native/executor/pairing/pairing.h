@@ -17,11 +17,11 @@
 
 namespace jitc {
 
-class Shared;
+class SessionCore;
 
 class Pairing {
  public:
-  explicit Pairing(Shared& shared) : shared_(shared) {}
+  explicit Pairing(SessionCore& core) : core_(core) {}
 
   /// Shows other ranks what this one keeps.
   void show(const Boundaries& boundaries);
@@ -63,7 +63,7 @@ class Pairing {
  private:
   bool connect(const Tally& tally);
 
-  Shared& shared_;
+  SessionCore& core_;
   std::optional<KeptTally> passed_;
   std::optional<Tally> end_of_step_;
   std::vector<ops::CommunicatorCreate> joined_;

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "executor/journal/lookup.h"
+#include "executor/core/session_core.h"
 #include "executor/journal/wire.h"
-#include "executor/session/shared.h"
+#include "executor/results/lookup.h"
 #include "jitc/generated_op_traits.h"
 #include "replay.h"
 
@@ -47,20 +47,20 @@ void Replay::fails(uint64_t sequence, const ops::OpHeader& op, uint32_t status,
 }
 
 void Replay::astray(uint64_t sequence, const ops::OpHeader& op, const std::string& what) {
-  shared_.fault(sequence, 999, tolerance.bound() == 0 ? "replay-mismatch" : "replay-astray",
-                wire::op_name(op.op) + " (sequence " + std::to_string(sequence) + ") " + what);
+  core_.fault(sequence, 999, tolerance.bound() == 0 ? "replay-mismatch" : "replay-astray",
+              wire::op_name(op.op) + " (sequence " + std::to_string(sequence) + ") " + what);
 }
 
 void Replay::compare(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
-  const RecordHeader* const record = find_record(shared_.journal, RecordKind::op, sequence);
+  const RecordHeader* const record = find_record(core_.journal, RecordKind::op, sequence);
   if (!record) return;
   const ops::OpHeader& op = op_of(*record);
   if (!ops::find(op.op)->compared) return result_is_there(sequence);
-  const bool did_well = shared_.results.status(sequence) == 0u;
+  const bool did_well = core_.results.status(sequence) == 0u;
   if (did_well && status != 0) return fails(sequence, op, status, payload);
   double difference = INFINITY;
   if (did_well && status == 0)
-    difference = relative_difference(element_of(op), known_payload(shared_.journal, sequence), payload);
+    difference = relative_difference(element_of(op), known_payload(core_.journal, sequence), payload);
   if (tolerance.bears(difference)) return result_is_there(sequence);
   astray(sequence, op,
          "gave another result in replay than before: " + why_not(op, difference, tolerance.bound()));

@@ -3,23 +3,23 @@
 #include <cstring>
 #include <vector>
 
-#include "executor/session/shared.h"
+#include "executor/core/session_core.h"
 
 namespace jitc {
 
-Replay::Replay(Shared& shared) : shared_(shared), memory_reserved_(shared.request.rebuild) {}
+Replay::Replay(SessionCore& core) : core_(core), memory_reserved_(core.request.rebuild) {}
 
-void Replay::begin() { replay_end_ = shared_.journal.tail(); }
+void Replay::begin() { replay_end_ = core_.journal.tail(); }
 
-bool Replay::is_over() const { return shared_.at.cursor >= replay_end_; }
+bool Replay::is_over() const { return core_.at.cursor >= replay_end_; }
 
 void Replay::result_is_there(uint64_t sequence) {
-  shared_.progress.note_again(sequence);
+  core_.progress.note_again(sequence);
   wake();
 }
 
 void Replay::wake() {
-  if (waits_) shared_.life.changed.tell();
+  if (waits_) core_.life.changed.tell();
 }
 
 bool Replay::is_there(const RecordHeader& record) const {
@@ -30,44 +30,44 @@ bool Replay::is_there(const RecordHeader& record) const {
 
 bool Replay::await(const RecordHeader& record) {
   if (is_there(record)) return true;
-  shared_.backend->flush();
-  return shared_.life.wait(waits_, [&] { return reached_again(record); });
+  core_.backend->flush();
+  return core_.life.wait(waits_, [&] { return reached_again(record); });
 }
 
 /// Also of an op that came after the state was restored: the client may have read it of the worker before. It
 /// is not trusted: a stream that has done all that it was given has got there.
 bool Replay::await_known(const ops::Known& op) {
   if (is_known(op)) return true;
-  shared_.backend->flush();
-  return shared_.life.wait(waits_, [&] { return is_known(op); });
+  core_.backend->flush();
+  return core_.life.wait(waits_, [&] { return is_known(op); });
 }
 
 bool Replay::is_known(const ops::Known& op) const {
   const StreamProgress known{op.stream, op.until};
-  return shared_.progress.reached({&known, 1});
+  return core_.progress.reached({&known, 1});
 }
 
 bool Replay::reached_again(const RecordHeader& record) const {
   if (record.kind == RecordKind::result) {
-    if (shared_.results.status(record.sequence).value_or(1) != 0)
+    if (core_.results.status(record.sequence).value_or(1) != 0)
       return true;  // an error, or nobody wants it any more
-    return shared_.progress.noted_again(record.sequence);
+    return core_.progress.noted_again(record.sequence);
   }
   const auto payload = record.payload();
   std::vector<StreamProgress> reported(payload.size() / sizeof(StreamProgress));
   std::memcpy(reported.data(), payload.data(), reported.size() * sizeof(StreamProgress));
-  return shared_.progress.reached(reported);
+  return core_.progress.reached(reported);
 }
 
 void Replay::reserve_memory() {
-  shared_.budget->reserve();
+  core_.budget->reserve();
   memory_reserved_ = true;
 }
 
 void Replay::release_memory_after_replay() {
   if (!memory_reserved_ || !is_over()) return;
   memory_reserved_ = false;
-  shared_.budget->end_reservation();
+  core_.budget->end_reservation();
 }
 
 }  // namespace jitc

@@ -18,17 +18,17 @@
 #include <span>
 #include <string>
 
+#include "executor/comparison/tolerance.h"
 #include "executor/journal/journal.h"
 #include "jitc/generated_ops.h"
-#include "tolerance.h"
 
 namespace jitc {
 
-class Shared;
+class SessionCore;
 
 class Replay {
  public:
-  explicit Replay(Shared& shared);
+  explicit Replay(SessionCore& core);
 
   /// A state was restored: what is in the journal by now is replayed.
   void begin();
@@ -64,7 +64,7 @@ class Replay {
   void astray(uint64_t sequence, const ops::OpHeader& op, const std::string& what);
   bool reached_again(const RecordHeader& record) const;
 
-  Shared& shared_;
+  SessionCore& core_;
   std::atomic<uint64_t> replay_end_{0};  // position in the journal
   std::atomic<bool> waits_{false};       // the dispatcher, in await()
   std::atomic<bool> memory_reserved_{false};

@@ -4,18 +4,18 @@
 
 #include <chrono>
 
-#include "executor/checkpoint/boundary_maker.h"
 #include "executor/checkpoint/checkpoints.h"
-#include "executor/checkpoint/late_boundary.h"
-#include "executor/checkpoint/step_gate.h"
-#include "executor/journal/lookup.h"
+#include "executor/drain/drain.h"
+#include "executor/issue/backpressure.h"
+#include "executor/issue/op_issuer.h"
 #include "executor/journal/wire.h"
-#include "executor/pairing/drain.h"
-#include "executor/pairing/meeting.h"
 #include "executor/replay/replay.h"
-#include "executor/stream/backpressure.h"
+#include "executor/results/lookup.h"
+#include "executor/step/boundary_maker.h"
+#include "executor/step/late_boundary.h"
+#include "executor/step/meeting.h"
+#include "executor/step/step_gate.h"
 #include "jitc/generated_op_traits.h"
-#include "op_issuer.h"
 
 namespace jitc {
 namespace {
@@ -55,7 +55,7 @@ void Dispatcher::join() {
 
 void Dispatcher::loop() {
   pthread_setname_np(pthread_self(), "jitc-dispatch");
-  Lifecycle& life = shared_.life;
+  Lifecycle& life = core_.life;
   Lifecycle::Lock lock(life.mutex);
   runner_ = std::this_thread::get_id();
   for (;;) {
@@ -76,7 +76,7 @@ void Dispatcher::loop() {
     if (!life.drain) continue;
     lock.unlock();
     // So that a step can be finished later from exactly here.
-    shared_.issued.quiet = shared_.backend->idle();
+    core_.issued.quiet = core_.backend->idle();
     lock.lock();
     life.drain = false;
   }
@@ -84,7 +84,7 @@ void Dispatcher::loop() {
 
 /// Other ranks may wait for this one, which waits for them as well: then they have to know.
 void Dispatcher::sleep(Lifecycle::Lock& lock) {
-  Lifecycle& life = shared_.life;
+  Lifecycle& life = core_.life;
   const auto needed = [this] { return is_needed(); };
   while (!life.work.wait_for(lock, kRest, needed)) {
     if (life.lent) continue;
@@ -102,13 +102,13 @@ void Dispatcher::sleep(Lifecycle::Lock& lock) {
 
 /// With Lifecycle::mutex held.
 bool Dispatcher::is_needed() const {
-  const Lifecycle& life = shared_.life;
+  const Lifecycle& life = core_.life;
   return !life.lent && (life.stop || life.drain || (life.runs() && has_work()));
 }
 
 bool Dispatcher::has_work() const {
-  return shared_.at.cursor < shared_.journal.tail() || shared_.journal_full ||
-         to_.boundaries.has_imported() || to_.late.is_ready();
+  return core_.at.cursor < core_.journal.tail() || core_.journal_full || to_.boundaries.has_imported() ||
+         to_.late.is_ready();
 }
 
 void Dispatcher::run_ops() {
@@ -117,16 +117,16 @@ void Dispatcher::run_ops() {
     if (!to_.boundaries.make_imported()) return;
     if (to_.boundaries.take_park_due()) return park();
   }
-  while (shared_.runs()) {
+  while (core_.runs()) {
     if (!to_.backpressure.wait_until_read()) return;
-    if ((to_.late.is_ready() || shared_.journal_full) && !to_.late.finish()) return;
-    if (shared_.journal_full) to_.checkpoints.drop_journal();
+    if ((to_.late.is_ready() || core_.journal_full) && !to_.late.finish()) return;
+    if (core_.journal_full) to_.checkpoints.drop_journal();
     if (!to_.boundaries.will_park()) to_.replay.release_memory_after_replay();
-    uint64_t position = shared_.at.cursor;
-    const RecordHeader* const record = shared_.journal.at(position);
-    if (!record) return shared_.backend->flush();
+    uint64_t position = core_.at.cursor;
+    const RecordHeader* const record = core_.journal.at(position);
+    if (!record) return core_.backend->flush();
     if (!take(*record)) return;  // not done: it comes again when the session goes on
-    shared_.at.cursor = Journal::after(*record);
+    core_.at.cursor = Journal::after(*record);
     if (to_.boundaries.take_park_due()) return park();
   }
 }
@@ -134,12 +134,12 @@ void Dispatcher::run_ops() {
 // -- in the stream's reader ----------------------------------------------------------------------------
 
 void Dispatcher::ops_came() {
-  if (!run_here()) shared_.life.wake_dispatcher();
+  if (!run_here()) core_.life.wake_dispatcher();
 }
 
 /// False: it is for the dispatcher's thread, which is awake or has to be woken.
 bool Dispatcher::run_here() {
-  Lifecycle& life = shared_.life;
+  Lifecycle& life = core_.life;
   if (!life.asleep.load()) return false;
   {
     const Lifecycle::Lock lock(life.mutex, std::try_to_lock);
@@ -164,11 +164,11 @@ bool Dispatcher::run_here() {
 /// A few quick ops that the program waits for, by the last of them or in the progress page: the way to
 /// another thread and back would cost it more than they do.
 bool Dispatcher::comes_to_a_wait() const {
-  uint64_t position = shared_.at.cursor;
+  uint64_t position = core_.at.cursor;
   bool waits = false;
   for (int count = 0; count <= kFewOps; ++count) {
-    const RecordHeader* const record = shared_.journal.at(position);
-    if (!record) return count > 0 && (waits || shared_.progress.progress_doorbell().is_awaited());
+    const RecordHeader* const record = core_.journal.at(position);
+    if (!record) return count > 0 && (waits || core_.progress.progress_doorbell().is_awaited());
     if (!is_quick(*record)) return false;
     waits = record->kind == RecordKind::op && ops::find(op_of(*record).op)->waits;
     position = Journal::after(*record);
@@ -180,12 +180,12 @@ bool Dispatcher::comes_to_a_wait() const {
 /// expects to fail ends the process, as it would in that thread.
 void Dispatcher::run_quick_ops() noexcept {
   to_.drain.go_on();
-  while (shared_.runs() && !shared_.journal_full && !to_.backpressure.too_much_unread()) {
-    uint64_t position = shared_.at.cursor;
-    const RecordHeader* const record = shared_.journal.at(position);
-    if (!record) return shared_.backend->flush();
+  while (core_.runs() && !core_.journal_full && !to_.backpressure.too_much_unread()) {
+    uint64_t position = core_.at.cursor;
+    const RecordHeader* const record = core_.journal.at(position);
+    if (!record) return core_.backend->flush();
     if (!is_quick(*record) || has_to_wait(*record) || !take(*record)) return;
-    shared_.at.cursor = Journal::after(*record);
+    core_.at.cursor = Journal::after(*record);
   }
 }
 
@@ -205,7 +205,7 @@ bool Dispatcher::take(const RecordHeader& record) {
   try {
     return dispatch(record);
   } catch (const std::exception& error) {
-    shared_.fault(record.sequence, 999, "worker-error", error.what());
+    core_.fault(record.sequence, 999, "worker-error", error.what());
     return false;
   }
 }
@@ -220,14 +220,14 @@ bool Dispatcher::stand(Wait&& wait) {
 
 /// FinishStep: the boundary is made, nothing after it may run.
 void Dispatcher::park() {
-  Lifecycle::Lock lock(shared_.life.mutex);
-  if (shared_.runs()) shared_.stop_backend(lock);
+  Lifecycle::Lock lock(core_.life.mutex);
+  if (core_.runs()) core_.stop_backend(lock);
 }
 
 bool Dispatcher::dispatch(const RecordHeader& record) {
   const ops::OpHeader& op = op_of(record);
   to_.issuer.at_op(op);
-  if (!shared_.runs()) return false;
+  if (!core_.runs()) return false;
   switch (ops::traits(static_cast<ops::OpId>(op.op)).taker) {
     case ops::Taker::live_set:
       return to_.gate.at_live_set(as<ops::LiveSet>(op));
@@ -249,7 +249,7 @@ bool Dispatcher::dispatch(const RecordHeader& record) {
   }
   if (op.op == static_cast<uint16_t>(ops::OpId::collective) && !to_.meeting.before(record)) return false;
   // What is before an op that may stand has to be known by itself, as it was when the program waited for it.
-  if (!to_.replay.is_over() && may_stand(op)) shared_.backend->flush();
+  if (!to_.replay.is_over() && may_stand(op)) core_.backend->flush();
   issue(op);
   return true;
 }
@@ -264,9 +264,9 @@ void Dispatcher::issue(const ops::OpHeader& op) {
   to_.issuer.issue(op);
   const ops::Window window = ops::traits(id).window;
   const bool collective = window == ops::Window::collective || window == ops::Window::launched_collective;
-  if (!collective || !(checkpoints.plan.current().barrier || shared_.slot().alone)) return;
+  if (!collective || !(checkpoints.plan.current().barrier || core_.slot().alone)) return;
   checkpoints.pairing.show(checkpoints.boundaries());
-  shared_.board.job.ring();
+  core_.board.job.ring();
 }
 
 }  // namespace jitc

@@ -9,9 +9,9 @@
 #include <atomic>
 #include <thread>
 
+#include "executor/core/lifecycle.h"
 #include "executor/journal/journal.h"
 #include "jitc/generated_ops.h"
-#include "lifecycle.h"
 
 namespace jitc {
 
@@ -23,7 +23,7 @@ class LateBoundary;
 class Meeting;
 class OpIssuer;
 class Replay;
-class Shared;
+class SessionCore;
 class StepGate;
 
 /// What the dispatcher gives ops to.
@@ -41,7 +41,7 @@ struct OpTakers {
 
 class Dispatcher {
  public:
-  Dispatcher(Shared& shared, const OpTakers& takers) : shared_(shared), to_(takers) {}
+  Dispatcher(SessionCore& core, const OpTakers& takers) : core_(core), to_(takers) {}
 
   void start();
   /// After Lifecycle::stop.
@@ -69,7 +69,7 @@ class Dispatcher {
   template <class Wait>
   bool stand(Wait&& wait);
 
-  Shared& shared_;
+  SessionCore& core_;
   const OpTakers to_;
   std::thread thread_;
   std::atomic<std::thread::id> runner_;

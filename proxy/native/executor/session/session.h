@@ -2,35 +2,38 @@
 // goes back to a boundary when a recovery wants it.
 //
 // A session is a holder of parts: each has its own state, and says in its head who calls it. They share what
-// shared.h lists. Threads: the stream's reader (submit), its writer (poll), the dispatcher (own), back end
-// threads (ExecutionSink), control threads (commands; one at a time). What the dispatcher alone may touch,
-// commands may touch while it is parked. Called by: Executor (sessions of a process), api.cpp (the stream),
-// json_codec.h (commands).
+// session_core.h lists. Threads: the stream's reader (submit), its writer (poll), the dispatcher (own), back
+// end threads (ExecutionSink), control threads (commands; one at a time). What the dispatcher alone may
+// touch, commands may touch while it is parked. Called by: Executor (sessions of a process), api.cpp (the
+// stream), json_codec.h (commands).
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "device/backend.h"
+#include "client_end.h"
+#include "device/progress_doorbell.h"
+#include "device/services.h"
+#include "device/sink.h"
 #include "dispatcher.h"
-#include "executor/checkpoint/boundary_maker.h"
 #include "executor/checkpoint/checkpoints.h"
-#include "executor/checkpoint/late_boundary.h"
-#include "executor/checkpoint/step_gate.h"
-#include "executor/copies/row_copies.h"
-#include "executor/pairing/drain.h"
-#include "executor/pairing/meeting.h"
-#include "executor/replay/peer_transfer.h"
-#include "executor/replay/recovery.h"
+#include "executor/checkpoint/row_copies.h"
+#include "executor/core/session_core.h"
+#include "executor/core/session_types.h"
+#include "executor/drain/drain.h"
+#include "executor/issue/backpressure.h"
+#include "executor/issue/delivery.h"
+#include "executor/issue/op_issuer.h"
+#include "executor/recovery/peer_transfer.h"
+#include "executor/recovery/recovery.h"
+#include "executor/recovery/restorer.h"
 #include "executor/replay/replay.h"
-#include "executor/replay/restorer.h"
-#include "executor/stream/backpressure.h"
-#include "executor/stream/client_end.h"
-#include "executor/stream/delivery.h"
-#include "executor/stream/intake.h"
-#include "op_issuer.h"
-#include "session_types.h"
-#include "shared.h"
+#include "executor/step/boundary_maker.h"
+#include "executor/step/late_boundary.h"
+#include "executor/step/meeting.h"
+#include "executor/step/step_gate.h"
+#include "intake.h"
+#include "jitc/generated_ops.h"
 
 namespace jitc {
 
@@ -54,7 +57,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   /// After this boundary, before anything else runs, the session stops (fault "replica-divergence").
   void stop_after(uint64_t boundary);
   /// A line for the user, in the program's output.
-  void notice(const std::string& text) { shared_.notice(text); }
+  void notice(const std::string& text) { core_.notice(text); }
   void arm(const Fault& fault);
   SessionStats stats();
   /// The device is unusable for every session of this process.
@@ -62,15 +65,15 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   /// The process is done with the session: its slot is free again.
   void leave();
   /// The program is over: nothing that it held on this node is needed any more.
-  void release_images() { shared_.images.close(); }
+  void release_images() { core_.images.close(); }
 
   // ExecutionSink, CommunicatorSegments
   void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) override;
   void progress(uint64_t stream, uint64_t sequence) override;
-  ProgressDoorbell& progress_doorbell() override { return shared_.progress.progress_doorbell(); }
+  ProgressDoorbell& progress_doorbell() override { return core_.progress.progress_doorbell(); }
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
-  bool delivered(uint64_t sequence) const override { return shared_.results.known(sequence).has_value(); }
+  bool delivered(uint64_t sequence) const override { return core_.results.known(sequence).has_value(); }
   void race(const Race& race) override;
   CommunicatorSegment join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) override;
 
@@ -80,25 +83,25 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   void load_record(const RecordHeader& record);
   void stop();
 
-  Shared shared_;
-  Backpressure backpressure_{shared_};
-  Replay replay_{shared_};
-  Delivery delivery_{shared_, backpressure_, replay_};
-  OpIssuer issuer_{shared_, backpressure_, delivery_};
-  RowCopies copies_{shared_};
-  Checkpoints checkpoints_{shared_, issuer_, copies_};
-  Drain drain_{shared_, checkpoints_, replay_};
-  LateBoundary late_{shared_, checkpoints_, copies_, drain_};
-  StepGate gate_{shared_, issuer_, replay_, checkpoints_, copies_, late_, drain_};
-  BoundaryMaker boundaries_{shared_, {issuer_, checkpoints_, copies_, gate_, late_, drain_}};
-  Intake intake_{shared_, checkpoints_, replay_};
-  Restorer restorer_{shared_, {issuer_, delivery_, replay_, checkpoints_, copies_, gate_, boundaries_}};
-  Recovery recovery_{shared_, {replay_, checkpoints_, copies_, boundaries_, late_, restorer_}};
-  PeerTransfer transfers_{shared_, checkpoints_, restorer_};
-  ClientEnd client_{shared_, {intake_, delivery_, backpressure_, recovery_, dispatcher_}};
-  Meeting meeting_{shared_, checkpoints_, boundaries_, replay_};
+  SessionCore core_;
+  Backpressure backpressure_{core_};
+  Replay replay_{core_};
+  Delivery delivery_{core_, backpressure_, replay_};
+  OpIssuer issuer_{core_, backpressure_, delivery_};
+  RowCopies copies_{core_};
+  Checkpoints checkpoints_{core_, issuer_, copies_};
+  Drain drain_{core_, checkpoints_, replay_};
+  LateBoundary late_{core_, checkpoints_, copies_, drain_};
+  StepGate gate_{core_, issuer_, replay_, checkpoints_, copies_, late_, drain_};
+  BoundaryMaker boundaries_{core_, {issuer_, checkpoints_, copies_, gate_, late_, drain_}};
+  Intake intake_{core_, checkpoints_, replay_};
+  Restorer restorer_{core_, {issuer_, delivery_, replay_, checkpoints_, copies_, gate_, boundaries_}};
+  Recovery recovery_{core_, {replay_, checkpoints_, copies_, boundaries_, late_, restorer_}};
+  PeerTransfer transfers_{core_, checkpoints_, restorer_};
+  ClientEnd client_{core_, {intake_, delivery_, backpressure_, recovery_, dispatcher_}};
+  Meeting meeting_{core_, checkpoints_, boundaries_, replay_};
   Dispatcher dispatcher_{
-      shared_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_, late_, drain_, meeting_}};
+      core_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_, late_, drain_, meeting_}};
 };
 
 }  // namespace jitc

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "device/backend.h"
+#include "device/services.h"
 
 namespace jitc {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <tuple>
 
-#include "device/backend.h"
+#include "device/resources.h"
 
 namespace jitc {
 

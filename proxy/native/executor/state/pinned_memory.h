@@ -2,13 +2,14 @@
 //
 // The service makes it and seals its size, so that nobody can take pages away under this process (SIGBUS).
 // It is mapped where the program has it, so that kernels can use the program's pointers. Its content is never
-// trusted and may change at any time. Called by: Shared, which has it; Intake; back ends get it as a range.
+// trusted and may change at any time. Called by: SessionCore, which has it; Intake; back ends get it as a
+// range.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "device/backend.h"
+#include "device/backend_options.h"
 
 namespace jitc {
 

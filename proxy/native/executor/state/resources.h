@@ -15,6 +15,7 @@
 
 #include "communications.h"
 #include "device/backend.h"
+#include "device/services.h"
 #include "images.h"
 #include "loaded_modules.h"
 #include "packer.h"

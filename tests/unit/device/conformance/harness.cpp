@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "device/devices.h"
+
 namespace jitc::test {
 namespace {
 bool is_cuda() {

@@ -12,7 +12,7 @@ from jitc.proxy.common.executor import Executor
 
 pytestmark = pytest.mark.usefixtures("device")
 LIMIT = 64 * MIB
-#: Snapshot::kRemembered of copies/snapshot.h.
+#: Snapshot::kRemembered of snapshot.h.
 REMEMBERED = 32
 
 

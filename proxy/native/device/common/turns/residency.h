@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/shared/gpu_turn.h"
+#include "device/aspects.h"
 #include "device/common/run_state.h"
 
 namespace jitc::device {

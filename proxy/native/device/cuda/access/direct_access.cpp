@@ -73,7 +73,7 @@ void DirectAccess::hash_all(std::span<const MemoryRange> ranges, std::span<Hash>
   for (size_t i = 0; done && i < places.size(); ++i) out[places[i]] = hashes[i];
 }
 
-void DirectAccess::poison_all(std::span<const MemoryRange> ranges, Backend& device) {
+void DirectAccess::poison_all(std::span<const MemoryRange> ranges, DeviceMemory& device) {
   std::vector<MemoryRange> there;
   for (const MemoryRange& range : ranges)
     if (range.bytes && memory_.contains(range.address, range.bytes)) there.push_back(range);

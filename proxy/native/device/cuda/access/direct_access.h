@@ -8,10 +8,10 @@
 #include <string>
 
 #include "block_copier.h"
-#include "device/backend.h"
 #include "device/common/run_state.h"
 #include "device/cuda/hash/hasher.h"
 #include "device/cuda/memory/memory.h"
+#include "device/device_memory.h"
 #include "transfer.h"
 
 namespace jitc::cuda {
@@ -38,7 +38,7 @@ class DirectAccess {
   RegisteredCopies& copies() { return copies_; }
   bool hashes_itself() const { return hasher_.usable(); }
   /// device: writes what the GPU cannot by itself.
-  void poison_all(std::span<const MemoryRange> ranges, Backend& device);
+  void poison_all(std::span<const MemoryRange> ranges, DeviceMemory& device);
 
  private:
   /// False and a fault when the driver fails.

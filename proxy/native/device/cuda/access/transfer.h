@@ -10,8 +10,9 @@
 #include <mutex>
 #include <span>
 
-#include "device/backend.h"
+#include "base/hash.h"
 #include "device/cuda/memory/pinned.h"
+#include "device/transfers.h"
 
 namespace jitc::cuda {
 

@@ -11,7 +11,8 @@
 #include <memory>
 
 #include "blas_library.h"
-#include "device/backend.h"
+#include "device/backend_options.h"
+#include "device/resources.h"
 
 namespace jitc::cuda {
 

@@ -2,7 +2,7 @@
 #include "blas_handlers.h"
 
 #include "device/common/operands.h"
-#include "device/cuda/driver/library_call.h"
+#include "device/cuda/stream/library_call.h"
 #include "old_calls.h"
 
 namespace jitc::cuda {

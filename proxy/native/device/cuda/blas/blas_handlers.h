@@ -3,7 +3,7 @@
 #pragma once
 #include "blas.h"
 #include "device/common/handlers.h"
-#include "device/cuda/device/issuer.h"
+#include "device/cuda/issue/issuer.h"
 #include "lt.h"
 
 namespace jitc::cuda {

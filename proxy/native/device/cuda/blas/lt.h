@@ -7,7 +7,7 @@
 #pragma once
 #include <map>
 
-#include "device/backend.h"
+#include "device/backend_options.h"
 #include "lt_objects.h"
 
 namespace jitc::cuda {

@@ -6,10 +6,11 @@
 #include <string>
 
 #include "communicators.h"
+#include "device/backend_options.h"
 #include "device/common/handlers.h"
-#include "device/cuda/device/issuer.h"
 #include "device/cuda/graph/captures.h"
-#include "device/cuda/turns/staging.h"
+#include "device/cuda/issue/issuer.h"
+#include "staging.h"
 
 namespace jitc::cuda {
 

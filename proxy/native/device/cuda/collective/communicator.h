@@ -27,12 +27,13 @@
 #include <thread>
 #include <vector>
 
-#include "device/backend.h"
 #include "device/common/patience.h"
-#include "device/cuda/device/waiting.h"
 #include "device/cuda/driver/error.h"
-#include "nccl_bootstrap.h"
-#include "nccl_handle.h"
+#include "device/cuda/issue/waiting.h"
+#include "device/cuda/nccl/nccl_bootstrap.h"
+#include "device/cuda/nccl/nccl_handle.h"
+#include "device/services.h"
+#include "device/sink.h"
 
 namespace jitc::cuda {
 

@@ -108,7 +108,7 @@ void Communicators::end(const ops::CommunicatorAbort& op) {
 }
 
 /// Told with nothing locked: who waits for quiet holds the context's mutex, and takes this one then.
-void Communicators::end_early(const ops::CommunicatorAbort& op) {
+void Communicators::abort_coming(const ops::CommunicatorAbort& op) {
   Pointer communicator;
   {
     const std::lock_guard lock(mutex_);
@@ -148,7 +148,7 @@ void Communicators::interrupt() {
   for (const auto& [handle, communicator] : table_) communicator->wake();
 }
 
-/// As in end_early(), told with nothing locked.
+/// As in abort_coming(), told with nothing locked.
 void Communicators::abort_all() {
   interrupt();
   std::vector<Pointer> all;

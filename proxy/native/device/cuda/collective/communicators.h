@@ -2,8 +2,8 @@
 //
 // Creating and splitting wait for other ranks in the communicators' keepers; the dispatcher never waits for
 // them, but for a collective on a communicator that is not ready: only in replay, and right after a restore.
-// Called by: Device; all but interrupt(), abort_all(), find(), quiet(), wait_quiet() and end_early() by one
-// thread at a time.
+// Called by: Device; all but interrupt(), abort_all(), find(), quiet(), wait_quiet() and abort_coming() by
+// one thread at a time.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -15,10 +15,11 @@
 
 #include "collective_call.h"
 #include "communicator.h"
+#include "device/aspects.h"
 
 namespace jitc::cuda {
 
-class Communicators {
+class Communicators final : public Aborts {
  public:
   Communicators(std::string nccl_path, ExecutionSink& sink, CommunicatorSegments& segments,
                 CommunicatorHost& host, double hang_seconds);
@@ -30,7 +31,7 @@ class Communicators {
   void destroy(const ops::CommunicatorDestroy& op);
   void end(const ops::CommunicatorAbort& op);
   /// The op is on its way: NCCL lets go of its collectives now. Any thread.
-  void end_early(const ops::CommunicatorAbort& op);
+  void abort_coming(const ops::CommunicatorAbort& op) override;
   using Redirect = std::function<std::vector<ops::CollectiveItem>(const CollectiveCall&)>;
   /// Returns when the collectives lie on the stream. redirect: gives the items other operands once all
   /// communicators are ready; none: they stay.

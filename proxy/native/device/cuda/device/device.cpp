@@ -7,6 +7,7 @@
 
 #include "device/common/operands.h"
 #include "device/cuda/module/kernel_build.h"
+#include "device/devices.h"
 
 namespace jitc::cuda {
 namespace {
@@ -75,7 +76,8 @@ Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
       direct_path_(context_, *memory_, residency_, quiesce_, options.libraries.path("nccl")),
       residency_(*memory_, state_,
                  {options.turn, options.given.hang_seconds, options.outdated, [this] { return busy(); },
-                  [this] { stuck(); }}) {
+                  [this] { stuck(); }}),
+      aspects_({mutex_, state_, issuer_, poller_, families_, injector_, residency_}) {
   issuer_.also_drains([this] { access_.copies().finish(); });
 }
 
@@ -151,26 +153,6 @@ Backend::Idle Device::await_idle(std::optional<std::chrono::milliseconds> limit)
   const bool rests = poller_.wait_all(end) && families_.collectives.communicators().wait_quiet(end);
   if (!state_.running() || !poller_.is_open()) return Idle::never;
   return rests ? Idle::yes : Idle::not_yet;
-}
-
-std::string Device::cannot_inject(std::string_view kind) const {
-  return FaultInjector::knows(kind) ? std::string() : Backend::cannot_inject(kind);
-}
-
-bool Device::inject(std::string_view kind, const ops::OpHeader& op, std::string& error) {
-  error = cannot_inject(kind);
-  if (!error.empty()) return false;
-  const std::lock_guard lock(mutex_);
-  if (!state_.running()) return error = "the device is at fault already", false;
-  try {
-    issuer_.check("cuCtxSetCurrent", context_->bind());
-    injector_.inject(kind, op);
-  } catch (const OpError& failure) {
-    error = failure.message;
-  } catch (const Abandoned&) {
-    error = "a fence came first";
-  }
-  return error.empty();
 }
 
 // -- fence and restore ---------------------------------------------------------------------------------
@@ -249,11 +231,6 @@ bool Device::restore(const Resources& resources, std::string& error) {
   } catch (const Abandoned&) {
     return false;
   }
-}
-
-void Device::remember_graphs(const Resources& content) {
-  const std::lock_guard lock(mutex_);
-  families_.graphs.remember(content);
 }
 
 bool Device::communicator(uint64_t handle, Resources::Communicator& out) const {

@@ -10,12 +10,15 @@
 #include <memory>
 #include <mutex>
 
+#include "aspects.h"
+#include "device/backend.h"
+#include "device/backend_options.h"
 #include "device/cuda/access/direct_access.h"
+#include "device/cuda/driver/quiesce.h"
 #include "device/cuda/faults/fault_injector.h"
 #include "device/cuda/peer/direct_path.h"
 #include "families.h"
 #include "gpu_watch.h"
-#include "quiesce.h"
 
 namespace jitc::cuda {
 
@@ -36,11 +39,6 @@ class Device final : public Backend {
   void fence() override;
   void unfence() override;
   bool restore(const Resources& resources, std::string& error) override;
-  void abort_coming(const ops::CommunicatorAbort& op) override {
-    families_.collectives.communicators().end_early(op);
-  }
-  TurnsTaken turns_taken() const override { return residency_.taken(); }
-  void remember_graphs(const Resources& content) override;
   void commit() override;
   bool communicator(uint64_t handle, Resources::Communicator& out) const override;
   bool read(uint64_t address, std::span<std::byte> out) const override;
@@ -51,9 +49,10 @@ class Device final : public Backend {
   void poison_all(std::span<const MemoryRange> ranges) override;
   uint64_t memory_used() const override { return memory_->used(); }
   uint64_t memory_total() const override { return memory_->total(); }
-  std::optional<UnderWay> under_way() override;
-  std::string cannot_inject(std::string_view kind) const override;
-  bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
+  Activity* activity() override { return &aspects_; }
+  Aborts* aborts() override { return &families_.collectives.communicators(); }
+  GraphContents* graph_contents() override { return &aspects_; }
+  DeviceFaults* faults() override { return &aspects_; }
   BlockCopier* copier() override { return &access_.copies(); }
   const BlockMover* mover() const override { return &direct_path_; }
 
@@ -83,7 +82,8 @@ class Device final : public Backend {
   FaultInjector injector_;
   const DirectPath direct_path_;
   std::atomic<bool> at_rest_{false};  // fenced, and nothing runs
-  mutable Residency residency_;       // last: its thread uses all of the above
+  mutable Residency residency_;       // its thread uses all of the above
+  Aspects aspects_;
 };
 
 }  // namespace jitc::cuda

@@ -8,12 +8,12 @@
 #include "device/cuda/collective/collective_handlers.h"
 #include "device/cuda/dnn/dnn_handlers.h"
 #include "device/cuda/graph/graph_handlers.h"
-#include "device/cuda/memory/copy_handlers.h"
-#include "device/cuda/memory/memory_handlers.h"
-#include "device/cuda/module/function_handlers.h"
-#include "device/cuda/module/kernel_handlers.h"
-#include "device/cuda/stream/event_handlers.h"
-#include "device/cuda/stream/stream_handlers.h"
+#include "device/cuda/handlers/copy_handlers.h"
+#include "device/cuda/handlers/event_handlers.h"
+#include "device/cuda/handlers/function_handlers.h"
+#include "device/cuda/handlers/kernel_handlers.h"
+#include "device/cuda/handlers/memory_handlers.h"
+#include "device/cuda/handlers/stream_handlers.h"
 
 namespace jitc::cuda {
 

@@ -5,8 +5,8 @@
 #pragma once
 #include <mutex>
 
-#include "context.h"
 #include "device/common/run_state.h"
+#include "device/cuda/driver/context.h"
 #include "device/cuda/stream/streams.h"
 
 namespace jitc::cuda {

@@ -30,13 +30,6 @@ void Device::stuck() {
       "sessions must take turns at GPU " + std::to_string(options_.ordinal) + ", a collective was under way");
 }
 
-std::optional<UnderWay> Device::under_way() {
-  const uint64_t at = residency_.takes_turns() ? families_.collectives.at() : 0;
-  auto work = at ? UnderWay{at, true, 0, true} : poller_.under_way();
-  if (work) residency_.add_turns_to(*work);
-  return work;
-}
-
 /// In a use.
 bool Device::restore_memory(const Resources& resources, std::string& error) {
   if (!residency_.shares()) return memory_->restore(resources, error);

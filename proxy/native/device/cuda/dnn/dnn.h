@@ -11,7 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "device/backend.h"
+#include "device/backend_options.h"
+#include "device/services.h"
 #include "dnn_objects.h"
 
 namespace jitc::cuda {

@@ -2,7 +2,7 @@
 #include "dnn_handlers.h"
 
 #include "device/common/operands.h"
-#include "device/cuda/driver/library_call.h"
+#include "device/cuda/stream/library_call.h"
 
 namespace jitc::cuda {
 namespace {

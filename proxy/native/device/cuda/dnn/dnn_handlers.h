@@ -2,7 +2,7 @@
 // Called by: Device::enqueue through its registry, with its mutex held and the context bound.
 #pragma once
 #include "device/common/handlers.h"
-#include "device/cuda/device/issuer.h"
+#include "device/cuda/issue/issuer.h"
 #include "dnn.h"
 
 namespace jitc::cuda {

@@ -1,4 +1,4 @@
-// What a status of the driver means, and how an op fails (device/error.h) because of one.
+// What a status of the driver means, and how an op fails (../../common/error.h) because of one.
 //
 // Caught in Device::enqueue, where every sticky error is a fault, also of an op that waits.
 #pragma once

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "device/cuda/collective/collective_handlers.h"
-#include "device/cuda/device/issuer.h"
+#include "device/cuda/issue/issuer.h"
 #include "fault_kernels.h"
 
 namespace jitc::cuda {

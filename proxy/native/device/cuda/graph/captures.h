@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "device/common/graph/capture_list.h"
-#include "device/cuda/device/issuer.h"
+#include "device/cuda/issue/issuer.h"
 #include "device/cuda/stream/events.h"
 #include "graphs.h"
 

@@ -12,11 +12,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device/backend.h"
 #include "device/common/graph/capture_status.h"
-#include "device/cuda/device/context.h"
+#include "device/cuda/driver/context.h"
 #include "device/cuda/driver/error.h"
 #include "device/cuda/stream/stream.h"
+#include "device/resources.h"
 
 namespace jitc::cuda {
 

@@ -13,10 +13,11 @@
 #include <span>
 
 #include "base/content_hash.h"
-#include "device/backend.h"
+#include "base/hash.h"
 #include "device/cuda/memory/pinned.h"
 #include "device/cuda/module/kernel_build.h"
 #include "device/cuda/module/modules.h"
+#include "device/transfers.h"
 
 namespace jitc::cuda {
 

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "device/backend.h"
-#include "device/cuda/device/context.h"
+#include "device/backend_options.h"
+#include "device/cuda/driver/context.h"
+#include "device/resources.h"
 #include "memory.h"
 
 namespace jitc::cuda {

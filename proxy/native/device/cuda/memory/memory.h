@@ -11,11 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "device/backend.h"
+#include "base/shared/memory_budget.h"
 #include "device/common/turns/residency.h"
-#include "device/cuda/device/context.h"
-#include "device/cuda/turns/moved_out.h"
+#include "device/cuda/driver/context.h"
+#include "device/resources.h"
+#include "device/transfers.h"
 #include "driver_ranges.h"
+#include "moved_out.h"
 #include "physical.h"
 
 namespace jitc::cuda {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "device/backend.h"
-#include "device/cuda/device/context.h"
+#include "base/shared/memory_budget.h"
+#include "device/cuda/driver/context.h"
 
 namespace jitc::cuda {
 

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "device/cuda/device/context.h"
+#include "device/cuda/driver/context.h"
 
 namespace jitc::cuda {
 

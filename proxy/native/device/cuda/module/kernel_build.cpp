@@ -6,7 +6,7 @@
 #include <mutex>
 #include <tuple>
 
-#include "device/cuda/hash/hash_text.h"
+#include "hash_text.h"
 #include "nvrtc.h"
 
 namespace jitc::cuda {

@@ -13,9 +13,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device/backend.h"
-#include "device/cuda/device/context.h"
+#include "device/cuda/driver/context.h"
 #include "device/cuda/memory/memory.h"
+#include "device/services.h"
 
 namespace jitc::cuda {
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 
-#include "device/backend.h"
-#include "device/cuda/device/quiesce.h"
+#include "device/cuda/driver/quiesce.h"
 #include "device/cuda/memory/memory.h"
+#include "device/transfers.h"
 
 namespace jitc::cuda {
 

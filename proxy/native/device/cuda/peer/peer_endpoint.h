@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "device/backend.h"
-#include "device/cuda/collective/nccl.h"
-#include "device/cuda/collective/nccl_bootstrap.h"
-#include "device/cuda/device/context.h"
+#include "device/cuda/driver/context.h"
+#include "device/cuda/nccl/nccl.h"
+#include "device/cuda/nccl/nccl_bootstrap.h"
+#include "device/transfers.h"
 
 namespace jitc::cuda {
 

@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "device/aspects.h"
+#include "device/progress_doorbell.h"
 #include "stream_timeline.h"
 
 namespace jitc::cuda {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/resources.h"
 #include "stream.h"
 
 namespace jitc::cuda {

@@ -5,7 +5,8 @@
 #include <memory>
 
 #include "completion_poller.h"
-#include "device/cuda/device/context.h"
+#include "device/cuda/driver/context.h"
+#include "device/resources.h"
 
 namespace jitc::cuda {
 

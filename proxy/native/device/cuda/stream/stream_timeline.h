@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "device/backend.h"
 #include "device/common/error.h"
 #include "device/cuda/memory/pinned.h"
+#include "device/sink.h"
 
 namespace jitc::cuda {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "device/software/arithmetic/half.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 #include "device/software/memory/copy.h"
 #include "operators.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "device/common/handlers.h"
-#include "device/software/device/issuer.h"
+#include "device/software/issue/issuer.h"
 #include "operators.h"
 
 namespace jitc::software {

@@ -8,7 +8,7 @@
 
 #include "base/operands.h"
 #include "device/device_assert.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 #include "jitc/completion.h"
 
 namespace jitc::software {

@@ -4,7 +4,7 @@
 #include "collective_run.h"
 #include "device/common/collective_shape.h"
 #include "device/software/arithmetic/reduce.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 #include "device/software/memory/copy.h"
 
 namespace jitc::software {

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "device/common/operands.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 #include "device/software/stream/stream.h"
 
 namespace jitc::software {

@@ -13,7 +13,7 @@
 #include "collective_run.h"
 #include "communicator.h"
 #include "device/common/turns/residency.h"
-#include "device/software/turns/staging.h"
+#include "staging.h"
 
 namespace jitc::software {
 

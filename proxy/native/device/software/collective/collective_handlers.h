@@ -3,7 +3,7 @@
 #pragma once
 #include "communicators.h"
 #include "device/common/handlers.h"
-#include "device/software/device/issuer.h"
+#include "device/software/issue/issuer.h"
 
 namespace jitc::software {
 

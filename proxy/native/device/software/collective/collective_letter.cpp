@@ -7,7 +7,7 @@
 
 #include "collective_run.h"
 #include "device/software/arithmetic/reduce.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 
 namespace jitc::software {
 namespace {

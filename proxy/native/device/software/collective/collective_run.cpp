@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "device/software/arithmetic/reduce.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 
 namespace jitc::software {
 namespace {

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "device/software/arithmetic/reduce.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 
 namespace jitc::software {
 namespace {

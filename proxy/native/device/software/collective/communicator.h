@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "device/backend.h"
-#include "device/software/abort/ending.h"
-#include "device/software/device/error.h"
+#include "device/services.h"
+#include "device/software/errors/error.h"
+#include "device/software/segment/ending.h"
+#include "device/software/segment/segment.h"
 #include "device/software/stream/wait_hub.h"
-#include "segment.h"
 
 namespace jitc::software {
 

@@ -12,7 +12,7 @@ void Communicators::end(const ops::CommunicatorAbort& op) {
   start_end(op, communicator);
 }
 
-void Communicators::end_early(const ops::CommunicatorAbort& op) {
+void Communicators::abort_coming(const ops::CommunicatorAbort& op) {
   Pointer communicator;
   {
     const std::lock_guard lock(mutex_);
@@ -33,7 +33,7 @@ void Communicators::start_end(const ops::CommunicatorAbort& op, const Pointer& c
   start(op.header.sequence, communicator, outcome, [communicator] { communicator->ending.record(); });
 }
 
-void Communicators::expect(const std::vector<KnownAbort>& aborts, uint64_t sequence) {
+void Communicators::expect_aborts(const std::vector<KnownAbort>& aborts, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   expected_ = aborts;
   executed_ = sequence;

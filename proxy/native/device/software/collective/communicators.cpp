@@ -6,7 +6,7 @@
 #include "collective_group.h"
 #include "device/common/patience.h"
 #include "device/common/split.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 
 namespace jitc::software {
 namespace {

@@ -15,13 +15,14 @@
 #include <vector>
 
 #include "communicator.h"
+#include "device/aspects.h"
 #include "device/software/memory/memory.h"
 
 namespace jitc::software {
 
 class Group;
 
-class Communicators {
+class Communicators final : public Aborts {
  public:
   /// hang_seconds: waiting for other ranks' splits longer than that is an error; 0: never.
   Communicators(ExecutionSink& sink, CommunicatorSegments& segments, WaitHub& hub, double hang_seconds)
@@ -42,9 +43,9 @@ class Communicators {
   void harm(const ops::Collective& op, bool cut);
 
   /// The op is on its way: the same, but it is not out of reach yet. Any thread.
-  void end_early(const ops::CommunicatorAbort& op);
+  void abort_coming(const ops::CommunicatorAbort& op) override;
   /// Before what comes next: how aborts end that a replay comes to; all up to the sequence has run.
-  void expect(const std::vector<KnownAbort>& aborts, uint64_t sequence);
+  void expect_aborts(const std::vector<KnownAbort>& aborts, uint64_t sequence) override;
 
   bool find(uint64_t handle, Identity& out) const;
   /// Releases every wait. Later ops need renew() or restore() first.

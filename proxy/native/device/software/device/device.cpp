@@ -9,6 +9,7 @@
 #include "base/operands.h"
 #include "base/parallel.h"
 #include "device/common/operands.h"
+#include "device/devices.h"
 #include "device/poison.h"
 
 namespace jitc::software {
@@ -56,7 +57,8 @@ Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> o
                  ? std::make_unique<order::Checker>(std::move(operators),
                                                     families_.collectives.communicators(), sink)
                  : nullptr),
-      hangs_(hub_, state_, residency_, options.given.hang_seconds) {
+      hangs_(hub_, state_, residency_, options.given.hang_seconds),
+      aspects_(hangs_, residency_, families_.collectives.communicators()) {
   streams_.watch_legacy();
 }
 
@@ -106,24 +108,6 @@ Backend::Idle Device::await_idle(std::optional<std::chrono::milliseconds> limit)
   const bool rests = hub_.wait(quiet, limit);
   if (!rests && !hub_.given_up() && state_.running()) return Idle::not_yet;
   return rests && state_.running() ? Idle::yes : Idle::never;
-}
-
-std::string Device::cannot_inject(std::string_view kind) const {
-  for (const char* const known : {"endless-kernel", "hung-collective", "cut-link", "slow-link"})
-    if (kind == known) return {};
-  return "the software device has no kernels that could do that; its illegal access is sticky-error";
-}
-
-bool Device::inject(std::string_view kind, const ops::OpHeader& op, std::string& error) {
-  error = cannot_inject(kind);
-  if (!error.empty()) return false;
-  if (kind != "cut-link" && kind != "slow-link") return hangs_.stall_at(op.sequence), true;
-  try {
-    families_.collectives.communicators().harm(as<ops::Collective>(op), kind == "cut-link");
-  } catch (const OpError& failure) {
-    error = failure.message;
-  }
-  return error.empty();
 }
 
 // -- fence and restore ---------------------------------------------------------------------------------

@@ -8,23 +8,27 @@
 #include <memory>
 #include <mutex>
 
+#include "aspects.h"
 #include "device/backend.h"
+#include "device/backend_options.h"
 #include "device/common/run_state.h"
 #include "device/common/turns/residency.h"
-#include "device/software/faults/hangs.h"
+#include "device/services.h"
+#include "device/sink.h"
+#include "device/software/errors/error.h"
+#include "device/software/errors/failures.h"
+#include "device/software/issue/issuer.h"
 #include "device/software/memory/memory.h"
 #include "device/software/module/modules.h"
 #include "device/software/order/checker.h"
 #include "device/software/shuffle/shuffled.h"
 #include "device/software/steady/steady_hashes.h"
 #include "device/software/stream/crew.h"
+#include "device/software/stream/hangs.h"
 #include "device/software/stream/streams.h"
 #include "device/software/stream/task_runner.h"
 #include "device/software/stream/wait_hub.h"
-#include "error.h"
-#include "failures.h"
 #include "families.h"
-#include "issuer.h"
 
 namespace jitc::software {
 
@@ -47,12 +51,6 @@ class Device final : public Backend {
   void fence() override;
   void unfence() override;
   bool restore(const Resources& resources, std::string& error) override;
-  void expect_aborts(const std::vector<KnownAbort>& aborts, uint64_t sequence) override {
-    families_.collectives.communicators().expect(aborts, sequence);
-  }
-  void abort_coming(const ops::CommunicatorAbort& op) override {
-    families_.collectives.communicators().end_early(op);
-  }
   void commit() override;
   bool communicator(uint64_t handle, Resources::Communicator& out) const override;
   bool read(uint64_t address, std::span<std::byte> out) const override;
@@ -63,10 +61,9 @@ class Device final : public Backend {
   void poison_all(std::span<const MemoryRange> ranges) override;
   uint64_t memory_used() const override { return memory_.used(); }
   uint64_t memory_total() const override { return memory_.limit(); }
-  std::optional<UnderWay> under_way() override { return hangs_.oldest_running(); }
-  TurnsTaken turns_taken() const override { return residency_.taken(); }
-  std::string cannot_inject(std::string_view kind) const override;
-  bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
+  Activity* activity() override { return &aspects_; }
+  Aborts* aborts() override { return &families_.collectives.communicators(); }
+  DeviceFaults* faults() override { return &aspects_; }
 
  private:
   void issue(const ops::OpHeader& op);
@@ -95,7 +92,8 @@ class Device final : public Backend {
   Families families_;
   const std::unique_ptr<order::Checker> order_;  // null: nobody wants to know
   Crew crew_;                                    // after what its threads use
-  Hangs hangs_;                                  // last: its thread uses all of the above
+  Hangs hangs_;                                  // its thread uses all of the above
+  Aspects aspects_;
 };
 
 }  // namespace jitc::software

@@ -4,16 +4,17 @@
 #pragma once
 #include <memory>
 
+#include "device/backend_options.h"
 #include "device/common/control_handlers.h"
 #include "device/common/image/module_handlers.h"
 #include "device/software/blas/operator_handlers.h"
 #include "device/software/collective/collective_handlers.h"
 #include "device/software/graph/graph_handlers.h"
-#include "device/software/memory/copy_handlers.h"
-#include "device/software/memory/memory_handlers.h"
+#include "device/software/handlers/copy_handlers.h"
+#include "device/software/handlers/event_handlers.h"
+#include "device/software/handlers/memory_handlers.h"
+#include "device/software/handlers/stream_handlers.h"
 #include "device/software/module/modules.h"
-#include "device/software/stream/event_handlers.h"
-#include "device/software/stream/stream_handlers.h"
 
 namespace jitc::software {
 

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "device/common/graph/capture_list.h"
-#include "device/software/device/issuer.h"
-#include "device/software/stream/event_handlers.h"
+#include "device/software/handlers/event_handlers.h"
+#include "device/software/issue/issuer.h"
 #include "graphs.h"
 
 namespace jitc::software {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/common/handlers.h"
-#include "device/software/device/issuer.h"
+#include "device/software/issue/issuer.h"
 #include "graphs.h"
 
 namespace jitc::software {

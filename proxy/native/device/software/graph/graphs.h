@@ -13,9 +13,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device/backend.h"
 #include "device/common/graph/capture_status.h"
-#include "device/software/device/error.h"
+#include "device/resources.h"
+#include "device/software/errors/error.h"
 #include "device/software/stream/stream.h"
 
 namespace jitc::software {

@@ -5,7 +5,7 @@
 
 #include "base/checksum.h"
 #include "device/common/operands.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 
 namespace jitc::software {
 namespace {

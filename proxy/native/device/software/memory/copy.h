@@ -4,7 +4,10 @@
 #pragma once
 #include <span>
 
-#include "device/backend.h"
+#include "base/hash.h"
+#include "device/backend_options.h"
+#include "device/sink.h"
+#include "jitc/generated_ops.h"
 #include "memory.h"
 
 namespace jitc::software {

@@ -1,7 +1,7 @@
 // Memory that has no address yet; see memory.h. It only counts: nothing can reach it, so it needs no pages.
 #include <mutex>
 
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 #include "memory.h"
 
 namespace jitc::software {

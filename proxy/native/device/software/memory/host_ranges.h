@@ -8,7 +8,7 @@
 #include <shared_mutex>
 #include <vector>
 
-#include "device/backend.h"
+#include "device/resources.h"
 
 namespace jitc::software {
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "device/software/device/error.h"
-#include "device/software/turns/moved_out.h"
+#include "device/software/errors/error.h"
+#include "moved_out.h"
 
 namespace jitc::software {
 namespace {

@@ -16,8 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "device/backend.h"
+#include "base/shared/memory_budget.h"
 #include "device/common/turns/residency.h"
+#include "device/resources.h"
 #include "host_ranges.h"
 #include "pages.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 #include "memory.h"
 
 namespace jitc::software {

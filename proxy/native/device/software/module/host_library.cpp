@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "device/common/image/image_check.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 
 namespace jitc::software {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 
 namespace jitc::software {
 namespace {

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device/backend.h"
+#include "device/services.h"
 #include "host_library.h"
 
 namespace jitc::software {

@@ -8,7 +8,7 @@
 #include "device/common/collective_shape.h"
 #include "device/common/operands.h"
 #include "device/software/arithmetic/reduce.h"
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 #include "jitc/operator_call.h"
 
 namespace jitc::software::order {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "access_map.h"
-#include "device/backend.h"
+#include "device/sink.h"
 
 namespace jitc::software::order {
 

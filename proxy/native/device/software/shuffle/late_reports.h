@@ -14,8 +14,10 @@
 #include <mutex>
 
 #include "base/shuffle.h"
-#include "device/backend.h"
+#include "device/progress_doorbell.h"
+#include "device/sink.h"
 #include "device/software/stream/wait_hub.h"
+#include "jitc/generated_ops.h"
 #include "later.h"
 
 namespace jitc::software {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "crew.h"
-#include "device/software/faults/hang_watch.h"
 #include "event.h"
+#include "hang_watch.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc::software {

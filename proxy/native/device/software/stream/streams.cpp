@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "device/software/device/error.h"
+#include "device/software/errors/error.h"
 
 namespace jitc::software {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/operands.h"
-#include "device/backend.h"
-#include "device/software/faults/hangs.h"
+#include "device/resources.h"
+#include "hangs.h"
 #include "stream.h"
 
 namespace jitc::software {

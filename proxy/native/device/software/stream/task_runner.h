@@ -7,7 +7,7 @@
 
 #include "device/common/run_state.h"
 #include "device/common/turns/residency.h"
-#include "device/software/device/failures.h"
+#include "device/software/errors/failures.h"
 #include "stream.h"
 #include "wait_hub.h"
 

@@ -259,7 +259,7 @@ CASE(collective_fault_aborted_while_it_waits_for_a_living_rank) {
       abort.handle = kComm;
       if (early) {
         abort.header.sequence = s.sequence() + 1;
-        s.backend->abort_coming(abort);
+        s.backend->aborts()->abort_coming(abort);
         CHECK(s.backend->idle());
       }
       CHECK_EQUAL(s.ask(abort).status, 0u);

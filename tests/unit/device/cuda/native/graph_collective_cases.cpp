@@ -75,7 +75,7 @@ CASE(graph_with_collectives_is_made_again_where_nothing_is_restored) {
   Resources now;
   now.graphs = {{kGraph, one.content}};
   now.executables = {{kExecutable, 0, one.content}};
-  one.s.backend->remember_graphs(now);
+  one.s.backend->graph_contents()->remember_graphs(now);
   one.s.backend->unfence();
   one.s.run(2);
   CHECK_EQUAL(one.s.number(one.s.a), 3);
@@ -125,7 +125,7 @@ CASE(graph_with_collectives_under_capture_goes_on_after_a_fence) {
   Resources now;
   now.captures = {{kStream, one.s.content(one.first)}};
   one.fence();
-  one.s.backend->remember_graphs(now);
+  one.s.backend->graph_contents()->remember_graphs(now);
   one.s.backend->unfence();
   one.s.add(one.s.a, 1, 1, kStream);
   CHECK_EQUAL(one.s.end_capture(kGraph).value<uint64_t>(), 3u);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "device/devices.h"
 #include "images.h"
 
 namespace jitc::test {

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "device/services.h"
 #include "op_client.h"
 
 namespace jitc::test {

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "device/backend.h"
+#include "device/services.h"
 
 namespace jitc::test {
 

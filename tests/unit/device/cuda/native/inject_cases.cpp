@@ -24,7 +24,7 @@ std::vector<std::byte> next_op(const Session& session, Op op, uint64_t stream, c
 
 void inject(Session& session, const char* kind, const std::vector<std::byte>& record) {
   std::string error;
-  if (!session.backend->inject(kind, *reinterpret_cast<const ops::OpHeader*>(record.data()), error))
+  if (!session.backend->faults()->inject(kind, *reinterpret_cast<const ops::OpHeader*>(record.data()), error))
     throw Failure{error};
 }
 
@@ -84,7 +84,7 @@ void check_rank_that_leaves(bool in_driver) {
 
 CASE(fault_sticky_illegal_access_on_request) {
   Session s;
-  CHECK_EQUAL(s.backend->cannot_inject("illegal-access"), "");
+  CHECK_EQUAL(s.backend->faults()->cannot_inject("illegal-access"), "");
   s.stream(kStream);
   const uint64_t a = s.allocate(4096);
   s.synchronize();
@@ -115,7 +115,8 @@ CASE(fault_sticky_that_cannot_be_made_says_why) {
   ask_for_failures("cuModuleLoadData:1+=221");  // CUDA_ERROR_JIT_COMPILER_NOT_FOUND
   std::string error;
   const auto record = next_op(s, ops::DeviceSynchronize{}, 0);
-  CHECK(!s.backend->inject("illegal-access", *reinterpret_cast<const ops::OpHeader*>(record.data()), error));
+  CHECK(!s.backend->faults()->inject("illegal-access", *reinterpret_cast<const ops::OpHeader*>(record.data()),
+                                     error));
   CHECK(error.find("; as machine code: cuModuleLoadData") != std::string::npos);
 }
 
@@ -186,10 +187,11 @@ CASE(collective_fault_a_link_that_is_cut_on_request) {
 
 CASE(inject_refuses_what_it_does_not_know) {
   Session s;
-  CHECK(s.backend->cannot_inject("earthquake").find("earthquake") != std::string::npos);
+  CHECK(s.backend->faults()->cannot_inject("earthquake").find("earthquake") != std::string::npos);
   std::string error;
   const auto record = next_op(s, ops::Fill{}, 0);
-  CHECK(!s.backend->inject("earthquake", *reinterpret_cast<const ops::OpHeader*>(record.data()), error));
+  CHECK(!s.backend->faults()->inject("earthquake", *reinterpret_cast<const ops::OpHeader*>(record.data()),
+                                     error));
   CHECK(!error.empty());
   s.synchronize();
 }

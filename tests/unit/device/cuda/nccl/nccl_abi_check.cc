@@ -1,8 +1,8 @@
-// Compiles only when device/cuda/collective/nccl.h declares what NVIDIA's nccl.h declares (2.18 and later).
+// Compiles only when device/cuda/nccl/nccl.h declares what NVIDIA's nccl.h declares (2.18 and later).
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include "device/cuda/collective/nccl.h"
+#include "device/cuda/nccl/nccl.h"
 #include "same_abi.h"
 
 namespace jitc::cuda {

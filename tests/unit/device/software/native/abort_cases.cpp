@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "collectives.h"
-#include "device/software/abort/ending.h"
+#include "device/software/segment/ending.h"
 #include "harness.h"
 
 namespace jitc::test {
@@ -76,7 +76,7 @@ class Rank : public Session {
     CHECK(backend->write(data, std::as_bytes(std::span(values))));
     sink.forget();
     sequence_ = sequence;
-    backend->expect_aborts(known, sequence);
+    backend->aborts()->expect_aborts(known, sequence);
     backend->unfence();
   }
   uint64_t sequence() const { return sequence_; }
@@ -227,7 +227,7 @@ CASE(abort_takes_effect_before_its_turn) {
   ranks[0].wait_begun();
   ops::CommunicatorAbort op = Rank::abort_of(kComm);
   op.header.sequence = ranks[0].sequence() + 1;
-  ranks[0].backend->abort_coming(op);
+  ranks[0].backend->aborts()->abort_coming(op);
   CHECK(ranks[0].backend->idle());
   const Cut cut = ranks[0].outcome(op.header.sequence);
   CHECK(cut.steps == std::vector<uint64_t>{1});

@@ -1,6 +1,8 @@
 // See harness.h.
 #include "harness.h"
 
+#include "device/devices.h"
+
 namespace jitc::test {
 
 std::span<const std::byte> Images::image(const ImageHash& hash, uint64_t bytes, std::string& error) {

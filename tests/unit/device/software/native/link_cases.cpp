@@ -29,14 +29,14 @@ void inject(Session& s, const char* kind, uint64_t comm, uint64_t data, uint64_t
   std::memcpy(record.data(), &op, sizeof op);
   std::memcpy(record.data() + sizeof op, &one, sizeof one);
   std::string error;
-  CHECK_EQUAL(s.backend->cannot_inject(kind), "");
-  if (!s.backend->inject(kind, *reinterpret_cast<const ops::OpHeader*>(record.data()), error))
+  CHECK_EQUAL(s.backend->faults()->cannot_inject(kind), "");
+  if (!s.backend->faults()->inject(kind, *reinterpret_cast<const ops::OpHeader*>(record.data()), error))
     throw Failure{error};
 }
 
 UnderWay wait_until_under_way(Session& s) {
   for (int i = 0; i < 20'000; ++i) {
-    if (const auto found = s.backend->under_way()) return *found;
+    if (const auto found = s.backend->activity()->under_way()) return *found;
     usleep(1000);
   }
   throw Failure{"nothing is under way"};
@@ -99,7 +99,7 @@ CASE(link_says_who_waits_and_who_has_not_come) {
     const uint64_t comm = s.communicator(1, 2, rank);
     const uint64_t data = s.upload(std::vector<float>(4, 1.0f));
     s.synchronize();
-    CHECK(!s.backend->under_way());
+    CHECK(!s.backend->activity()->under_way());
     if (rank == 1) {
       inject(s, "hung-collective", comm, data, 4);
       std::thread dispatcher([&] { reduce(s, comm, data, 4); });

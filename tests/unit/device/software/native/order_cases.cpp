@@ -2,6 +2,7 @@
 #include <array>
 
 #include "collectives.h"
+#include "device/devices.h"
 #include "device/software/order/region.h"
 #include "harness.h"
 #include "op_client.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/given.h"
-#include "executor/pairing/drain_limit.h"
+#include "executor/drain/drain_limit.h"
 
 namespace {
 using namespace jitc;

@@ -1,0 +1,15 @@
+// The driver's symbols by name, and the libraries in whose place we stand; the tables are in
+// generated_symbols.cpp. Used by entry_points.cpp and c_library.cpp.
+#pragma once
+
+namespace jitc::api {
+struct Symbol {
+  const char* name;
+  void* address;
+};
+extern const Symbol kDriverSymbols[];
+extern const unsigned kDriverSymbolCount;
+/// How the names of their files begin: "libnccl".
+extern const char* const kServedLibraries[];
+extern const unsigned kServedLibraryCount;
+}  // namespace jitc::api

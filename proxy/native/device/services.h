@@ -1,0 +1,42 @@
+// What a back end obtains from outside: module images that the node keeps, and the shared segments of
+// communicators.
+//
+// Called by: the back ends. Implemented by ImageStore and Session.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "resources.h"
+
+namespace jitc {
+
+/// Module images that the node keeps (executor/state/images.h).
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+  /// The whole image, valid as long as a module of it may have to be loaded; empty with the reason in error.
+  virtual std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) = 0;
+};
+
+/// Shared memory in which the ranks of a communicator find each other, in one recovery epoch.
+struct CommunicatorSegment {
+  std::string path;  // empty: there is none
+  uint64_t bytes = 0, identity = 0;
+  /// A recovery takes back the op that wanted to join; its fence has come. Nobody is to be told.
+  bool superseded = false;
+  uint32_t status = 0;  // without path: cudaError_t and text for the program
+  std::string error;
+};
+
+/// Obtains the segment of a communicator (round trip to the node service).
+class CommunicatorSegments {
+ public:
+  virtual ~CommunicatorSegments() = default;
+  virtual CommunicatorSegment join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                                   uint32_t rank) = 0;
+};
+
+}  // namespace jitc

@@ -1,0 +1,58 @@
+// What the handlers of ops need of the device: the op's stream, tasks for it, progress, results, waits.
+//
+// Lock rule: the device's mutex. What may not succeed throws OpError, or Abandoned when a fence or fault
+// comes first. Called by: the handlers of all families; the work of tasks only answers.
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "device/sink.h"
+#include "device/software/stream/streams.h"
+#include "device/software/stream/task_runner.h"
+#include "device/software/stream/wait_hub.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc::software {
+
+class Issuer {
+ public:
+  Issuer(ExecutionSink& sink, WaitHub& hub, Streams& streams, TaskRunner& runner)
+      : sink_(sink), hub_(hub), streams_(streams), runner_(runner) {}
+  Issuer(const Issuer&) = delete;
+  Issuer& operator=(const Issuer&) = delete;
+
+  ExecutionSink& sink() const { return sink_; }
+  Stream& stream_of(const ops::OpHeader& op) const { return streams_.of(op); }
+  /// Work of an op of a graph, which its launch does.
+  struct Collected {
+    const ops::OpHeader* op;
+    std::function<void()> work;
+  };
+  /// Until it is called with nullptr, what is queued goes there and not onto streams.
+  void collect(std::vector<Collected>* into) { collected_ = into; }
+  /// The op's stream does the work when it gets there. The record stays where it is until then.
+  void queue(const ops::OpHeader& op, std::function<void()> work) const { queue(op, std::move(work), false); }
+  /// The same of work that is over sooner than another thread is awake.
+  void queue_short(const ops::OpHeader& op, std::function<void()> work) const {
+    queue(op, std::move(work), true);
+  }
+  void push(Stream& stream, Task task) const;
+  /// The op's stream has nothing to do for it, but its progress must still pass the op.
+  void completed_synchronously(const ops::OpHeader& op) const { streams_.note(op); }
+  /// Also from the work of tasks.
+  void answer(const ops::OpHeader& op, std::span<const std::byte> payload = {}) const;
+  /// Until all that was queued has run.
+  void drain() const;
+
+ private:
+  void queue(const ops::OpHeader& op, std::function<void()> work, bool here) const;
+
+  ExecutionSink& sink_;
+  WaitHub& hub_;
+  Streams& streams_;
+  TaskRunner& runner_;
+  std::vector<Collected>* collected_ = nullptr;
+};
+
+}  // namespace jitc::software
