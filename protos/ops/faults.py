@@ -68,8 +68,8 @@ FAULTS = (
     ),
     Kind(
         "slow-link", "device", collective=True, harmless=True, cuda="refused",
-        what="from a collective on the rank's communicator is slow: 50 ms more each time that a collective gets on; no "
-        "fault, and nothing is to come of it",
+        what="from the next collective on, each round on the rank's communicator takes 50 ms longer; this must not "
+        "start a recovery",
     ),
     Kind(
         "xid", "service",
