@@ -1,7 +1,7 @@
-"""One question of the `jitc` command to the service.
+"""Sends one request of the `jitc` command to the service.
 
-Called by: jitc.py. Promise: whatever is behind the socket, the caller gets an answer, or one line that says what is
-wrong; only a call without a time limit to a jitc-proxyd that answers waits longer.
+Called by: jitc.py. Promise: whatever is behind the socket, the caller gets an answer, or one line that names the
+problem; only a call without a time limit to a jitc-proxyd that answers waits longer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FRAME_BYTES, _SETTINGS = 9, 4
 
 
 def ask(named: str | None, method: str, request: Any, seconds: float | None = CALL_SECONDS) -> Any:
-    """The reply of the Admin service. Raises CommandError."""
+    """Returns the reply of the Admin service. Raises CommandError."""
     path = chosen_socket(named)
     _look(path)
     _say_hello(path)
@@ -59,7 +59,7 @@ def _look(path: str) -> None:
 
 
 def _say_hello(path: str) -> None:
-    """Finds out whether a gRPC server listens: gRPC itself takes a silent listener for a busy one, and waits."""
+    """Tests whether a gRPC server listens: gRPC itself treats a silent listener as busy, and waits."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         # Not settimeout: connect would give up at once where many clients wait to be accepted.
         for limit in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):

@@ -1,8 +1,8 @@
 """The `jitc` command.
 
 Called by: users, scripts, `make demo`. Promises: it answers fast (nothing heavy is imported before it is needed); an
-error is one line that says what to do; --json documents and exit codes keep their form (docs/cli.md). Exit codes: 0
-done, 1 failed, 2 wrong use, 3 no service; `jitc run` returns the program's own, or 4 where `--check-order` found a race
+error is one line that names the remedy; --json documents and exit codes keep their form (docs/cli.md). Exit codes: 0
+done, 1 failed, 2 wrong use, 3 no service; `jitc run` returns the program's own, or 4 if `--check-order` found a race
 and the program succeeded.
 """
 
@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _give_up_output() -> None:
-    """Discards what is still in the buffer of standard output; Python would complain about it at exit."""
+    """Discards the remaining buffer of standard output; Python would complain about it at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -173,7 +173,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def parse_trigger(kind: str, at: str | None) -> Fault:
-    """The fault of `jitc inject KIND --at AT`. Raises CommandError."""
+    """Returns the fault of `jitc inject KIND --at AT`. Raises CommandError."""
     from jitc.v1.control_pb2 import Fault
 
     if kind not in KINDS:

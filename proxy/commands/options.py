@@ -1,8 +1,8 @@
 """The commands' options: how they are parsed, and the one-line message about a wrong value.
 
 Called by: proxyd.py, jitc.py, run.py, demo/command.py. Promises: a service can be started with any value that is
-accepted here; a mistake is one line on standard error that says what is allowed, with exit status 2; nothing heavy is
-imported before it is needed.
+accepted here; a mistake is one line on standard error that names the allowed values, with exit status 2; nothing heavy
+is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SHOWN = 60
 
 
 class CommandError(Exception):
-    """Reported in one line; code is the exit status."""
+    """An error that is reported in one line; code is the exit status."""
 
     def __init__(self, message: str, code: int = FAILED) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class CommandError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Accepts whole option names only; a mistake is one line, without the usage."""
+    """A parser that accepts only whole option names; a mistake is one line, without the usage."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, allow_abbrev=False)
@@ -69,7 +69,7 @@ def complain(command: str, message: str, code: int = FAILED) -> int:
 
 
 def shown(text: str) -> str:
-    """A wrong value as messages quote it."""
+    """Returns a wrong value as messages quote it."""
     return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
 
 
@@ -77,7 +77,7 @@ def shown(text: str) -> str:
 
 
 def number(allowed: Number) -> Callable[[str], int]:
-    """Parser of whole numbers in ASCII digits."""
+    """Parses whole numbers in ASCII digits."""
 
     def parse(text: str) -> int:
         value = int(text) if re.fullmatch("[0-9]{1,19}", text) else -1
@@ -91,7 +91,7 @@ def number(allowed: Number) -> Callable[[str], int]:
 
 
 def seconds(allowed: Seconds) -> Callable[[str], float]:
-    """Parser of seconds, with and without a fraction."""
+    """Parses seconds, with and without a fraction."""
 
     def parse(text: str) -> float:
         value = _decimal(text)
@@ -106,7 +106,7 @@ def seconds(allowed: Seconds) -> Callable[[str], float]:
 
 
 def percent(allowed: Percent) -> Callable[[str], float]:
-    """Parser of a share of 100."""
+    """Parses a percentage."""
     zero = f" ({allowed.zero})" if allowed.zero else ""
 
     def parse(text: str) -> float:
@@ -121,7 +121,7 @@ def percent(allowed: Percent) -> Callable[[str], float]:
 
 
 def size(allowed: Size) -> Callable[[str], int]:
-    """Parser of bytes from "4GiB", "512M", "1073741824"."""
+    """Parses bytes from "4GiB", "512M", "1073741824"."""
     words = f"from {size_text(allowed.least)} to {size_text(allowed.most)}"
     words += f", or 0: {allowed.zero}" if allowed.zero else ""
 
@@ -140,7 +140,7 @@ def _decimal(text: str) -> float:
 
 
 def socket_path(text: str) -> str:
-    """An absolute path that a socket can have."""
+    """Parses an absolute path that a socket can have."""
     try:
         path = os.path.abspath(text)
     except OSError:
@@ -155,7 +155,8 @@ def socket_path(text: str) -> str:
 
 
 def chosen_socket(named: str | None) -> str:
-    """The path that --socket names, else the default. Raises CommandError for a default that no socket can have."""
+    """Returns the path of --socket, otherwise the default. Raises CommandError for a default that no socket can
+    have."""
     if named is not None:
         return named
     try:
@@ -165,7 +166,7 @@ def chosen_socket(named: str | None) -> str:
 
 
 def writable_folder(text: str) -> str:
-    """A folder in which a file can be made. It is tried: only the kernel knows what may be written where."""
+    """Parses a folder in which a file can be created, by trying it: only the kernel knows the permissions."""
     from ..common.shared_memory import NoSpace, spill_file
 
     if not os.path.isdir(text):
@@ -179,7 +180,7 @@ def writable_folder(text: str) -> str:
 
 
 def new_file(text: str) -> str:
-    """A path that can be written to; nothing is written yet."""
+    """Parses a path that can be written to; nothing is written yet."""
     path = os.path.abspath(text)
     target = path if os.path.exists(path) else os.path.dirname(path)
     if not text or os.path.isdir(path) or not os.access(target, os.W_OK):
@@ -188,7 +189,7 @@ def new_file(text: str) -> str:
 
 
 def output_file(text: str) -> str:
-    """A path that can be written to, or - for standard output; nothing is written yet."""
+    """Parses a path that can be written to, or - for standard output; nothing is written yet."""
     return text if text == "-" else new_file(text)
 
 
@@ -202,7 +203,7 @@ def library_file(text: str) -> str:
 
 
 def add_device_options(parser: argparse.ArgumentParser) -> None:
-    """The options that jitc-proxyd and `jitc run` share (protos/ops/options/table.py), in groups."""
+    """Adds the options that jitc-proxyd and `jitc run` share (protos/ops/options/table.py), in groups."""
     groups = {title: parser.add_argument_group(title) for title in GROUPS}
     for one in OPTIONS:
         _add(groups[one.group], one)
@@ -255,7 +256,7 @@ def check_device_options(arguments: argparse.Namespace) -> None:
 
 
 def configured(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The fields of the configuration that the options say (jitc.ops.options.generated_fields)."""
+    """Returns the configuration's fields that the options set (jitc.ops.options.generated_fields)."""
     fields: dict[str, Any] = {}
     for option in OPTIONS:
         value = _value(arguments, option)
@@ -270,7 +271,7 @@ def configured(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _share(arguments: argparse.Namespace, option: Option) -> float:
-    """Of a job's time, as the option says, else its part of --overhead, else its default."""
+    """Returns a share of a job's time: the option's, otherwise its part of --overhead, otherwise its default."""
     percent: float | None = _value(arguments, option)
     if percent is None and arguments.overhead is not None and option.field:
         percent = arguments.overhead * OVERHEAD_PARTS[option.field]
@@ -288,12 +289,12 @@ def _is_given(arguments: argparse.Namespace, option: Option) -> bool:
 
 
 def _unsaid(option: Option) -> Default:
-    """The value where it is not given. Of a budget none: what it is then may follow from --overhead."""
+    """Returns the value if the option is not given: none for a budget, which may follow from --overhead."""
     return None if isinstance(option.values, Percent) else option.default
 
 
 def device_words(arguments: argparse.Namespace) -> list[str]:
-    """The options of add_device_options again, for a service that is to be started with them."""
+    """Returns the options of add_device_options as words, to start a service with them."""
     words = []
     for option in OPTIONS:
         value = _value(arguments, option)

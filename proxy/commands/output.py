@@ -1,7 +1,7 @@
 """Writes a document to a file, or to standard output.
 
-Called by: jitc.py. Promise: the file has the whole document, or is as it was before; whatever fails is one line that
-names the file.
+Called by: jitc.py. Promise: the file has the whole document, or is unchanged; any failure is one line that names the
+file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STANDARD_OUTPUT = "-"
 
 
 def write(path: str, text: str) -> None:
-    """Raises CommandError, and OSError where standard output cannot be written to."""
+    """Writes the document. Raises CommandError, and OSError if standard output cannot be written to."""
     data = text.encode("utf-8", "backslashreplace")
     if path == STANDARD_OUTPUT:
         sys.stdout.flush()
@@ -51,7 +51,7 @@ def _replace(target: str, data: bytes) -> None:
 
 
 def _mode(target: str) -> int:
-    """The permissions of the file that is there, else those of any new file."""
+    """Returns the permissions of the existing file, otherwise those of any new file."""
     with contextlib.suppress(FileNotFoundError):
         return stat.S_IMODE(os.stat(target).st_mode)
     mask = os.umask(0)

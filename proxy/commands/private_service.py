@@ -1,6 +1,6 @@
-"""A jitc-proxyd of a command's own, which is started again when it is killed.
+"""A command's own jitc-proxyd, which is restarted when it is killed.
 
-Called by: `jitc run`. Promise: when the context is left, the service and all that it has started are gone.
+Called by: `jitc run`. Promise: when the context is left, the service and all processes that it started have ended.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def private_service(words: list[str], directory: str) -> Iterator[str]:
 
 
 def die_with_parent(parent: int) -> None:
-    """Has the kernel send SIGTERM to this process when the one that started it ends, or at once where it has. What it
-    serves may go on: SIGTERM drains."""
+    """Makes the kernel send SIGTERM to this process when its parent ends, or at once if it has. Programs that it serves
+    may continue: SIGTERM drains."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -57,7 +57,7 @@ def _ready(service: subprocess.Popen[bytes]) -> bool:
 
 
 def _end(service: subprocess.Popen[bytes]) -> None:
-    """The program has ended: sessions of stray children of it must not keep the service alive."""
+    """Ends the service after the program: sessions of its stray children must not keep the service alive."""
     for _ in range(2):
         with contextlib.suppress(ProcessLookupError):
             service.send_signal(signal.SIGTERM)

@@ -2,9 +2,9 @@
 
 Called by: users, systemd, `jitc run`, the demo. Promises: one line on standard output when it is ready, and readiness
 to systemd when NOTIFY_SOCKET is set; a reason why it cannot become ready is one line on standard error (exit status
-2: a wrong option, 1: anything else). On SIGTERM or SIGINT with sessions alive it takes no new ones and waits for
-them; a second signal ends it at once. When it is killed, programs go on, and the next one takes over; with --replace
-that one has this one go.
+2: a wrong option, 1: anything else). On SIGTERM or SIGINT with sessions alive it accepts no new ones and waits for
+them; a second signal ends it at once. When it is killed, programs continue, and the next one takes over; with --replace
+that one makes this one exit.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _serve(config: Config, replace: bool) -> int:
-    """The service's life. Returns the exit status."""
+    """Runs the service to its end. Returns the exit status."""
     signals = _Signals()
     _open_files_at_will()
     if KINDS[config.device].fixed_layout:
@@ -102,7 +102,7 @@ def _serve(config: Config, replace: bool) -> int:
 
 
 def _config(arguments: argparse.Namespace) -> Config:
-    """Raises CommandError."""
+    """Returns the configuration. Raises CommandError."""
     from ..common.config import Config
 
     check_device_options(arguments)
@@ -110,7 +110,7 @@ def _config(arguments: argparse.Namespace) -> Config:
 
 
 class _Signals:
-    """What ends the service. SIGTERM and SIGINT: the first asks for the end, the second insists."""
+    """The signals that end the service, SIGTERM and SIGINT: the first asks for the end, the second forces it."""
 
     def __init__(self) -> None:
         self.first, self.second = threading.Event(), threading.Event()
@@ -144,7 +144,7 @@ def _drain(service: Service, signals: _Signals) -> None:
 
 
 def notify(state: str) -> None:
-    """Tells systemd, where it asked to be notified (sd_notify protocol)."""
+    """Notifies systemd, if it asked for it (sd_notify protocol)."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return

@@ -1,8 +1,8 @@
-"""`jitc-proxyd --respawn`: a process that starts the service, and starts it again when it is killed.
+"""`jitc-proxyd --respawn`: a process that starts the service, and restarts it when it is killed.
 
-Called by: proxyd.py; where nothing else would start it again: `jitc run`, containers, in which it is the first process.
-It has neither gRPC nor threads nor memory worth mentioning. Promises: signals reach the service; its exit status is the
-service's; a service that is killed again and again is not started any more; processes that nobody waits for are reaped.
+Called by: proxyd.py; used where nothing else would restart it: `jitc run`, containers, in which it is the first
+process. It has neither gRPC nor threads, and very little memory. Promises: signals reach the service; its exit status
+is the service's; a service that is killed repeatedly is no longer restarted; orphaned processes are reaped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COMMAND = [sys.executable, "-m", "jitc.proxy.commands.proxyd"]
 
 
 class Respawn:
-    """One service after the other."""
+    """Runs one service after the other."""
 
     def __init__(self, arguments: list[str]) -> None:
         self._arguments = arguments
@@ -32,7 +32,7 @@ class Respawn:
         self._ends: list[float] = []
 
     def run(self) -> int:
-        """Returns the exit status of the last one."""
+        """Runs services. Returns the exit status of the last one."""
         for number in FORWARDED:
             signal.signal(number, self._forward)
         while True:

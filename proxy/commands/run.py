@@ -1,7 +1,7 @@
-"""`jitc run`: a program on a service of its own.
+"""`jitc run`: runs a program with its own service.
 
 Called by: jitc.py. Promises: the program's output and exit status pass through, and signals reach it; service and
-temporary folder are gone afterwards in any case.
+temporary folder are removed afterwards in any case.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_order(socket: str, code: int) -> int:
-    """Says how many races the service has reported; RACES where the program itself succeeded."""
+    """Prints how many races the service has reported; returns RACES if the program itself succeeded."""
     from jitc.v1.control_pb2 import ReportRequest, StatusRequest
 
     from .ask import ask
@@ -74,7 +74,7 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def environment(socket: str, preload: Path, known_fixes: bool = False) -> dict[str, str]:
-    """The environment in which a program uses the service. known_fixes: those of client_shim/known_fixes.py too."""
+    """Returns the environment in which a program uses the service. known_fixes: with client_shim/known_fixes.py."""
     before = os.environ.get("LD_PRELOAD", "")
     fixes = {"JITC_KNOWN_FIXES": "1"} if known_fixes else {}
     preloaded = {"LD_PRELOAD": f"{preload}:{before}" if before else str(preload)}

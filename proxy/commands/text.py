@@ -37,7 +37,7 @@ def status(document: dict[str, Any]) -> str:
 
 
 def _shown(lines: Iterable[str]) -> str:
-    """What programs have said in a line can neither end it nor steer a terminal."""
+    """Makes a program's text safe for a line: it can neither end the line nor steer a terminal."""
     return "\n".join(printable(one, LINE) for one in lines)
 
 
@@ -85,7 +85,7 @@ def _away(gpu: int, host: int) -> str:
 
 
 def _turns(turns: Mapping[str, Any]) -> str:
-    """Of a session that does not fit beside others on its GPU."""
+    """Describes the turns of a session that does not fit on its GPU together with others."""
     if not turns["moved_out"] and not turns["waits"]:
         return ""
     now = ", not on it now" if turns["waits"] else ""
@@ -118,7 +118,7 @@ def _recovery(number: int, one: dict[str, Any]) -> list[str]:
 
 
 def _proof(proof: Mapping[str, Any]) -> str:
-    """What the comparison of ranks after it has found."""
+    """Describes the result of the comparison of ranks after a recovery."""
     state = proof["state"]
     if state == NOTHING_TO_COMPARE:
         return f"{state} at boundary {proof['boundary']}: collectives agree, {proof['text']}"

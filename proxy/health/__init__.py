@@ -1,1 +1,1 @@
-"""Whether workers, ranks and GPUs are well, and who is to blame where they are not. See README.md."""
+"""Monitors workers, ranks and GPUs, and finds the cause if one is not healthy. See README.md."""

@@ -1,8 +1,8 @@
-"""How long the ranks of a job usually stand still, and how long they may.
+"""The usual time for which the ranks of a job stall, and the limit.
 
-Called by: the hang watch, for one job each. Promises: before a few steps have been seen nothing is a hang sooner than
-after the longest time (--hang-seconds); a limit is never below LEAST_SECONDS nor above that; what was taken for a hang
-and was none is learned, so that the same is not taken for one again. Pure.
+Called by: the hang watch, for one job each. Promises: before a few steps have been seen, nothing counts as a hang
+before the longest time (--hang-seconds) is over; a limit is never below LEAST_SECONDS nor above that; a false verdict
+is learned, so that it is not repeated. Pure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WINDOW, ENOUGH = 64, 3
 
 
 class Gaps:
-    """One kind."""
+    """The gaps of one kind."""
 
     def __init__(self, most: float) -> None:
         self._most, self._floor = most, min(LEAST_SECONDS, most)
@@ -30,11 +30,11 @@ class Gaps:
         self._count = 0
 
     def stood(self, seconds: float) -> None:
-        """A rank has stood still so long while others waited for it, and goes on."""
+        """Records a rank that stalled for this time while others waited for it, and continues."""
         self._longest = max(self._longest, seconds)
 
     def step(self, steps: int) -> None:
-        """The job has made so many steps since the last call."""
+        """Records the number of steps that the job has made since the last call."""
         self._steps.append(self._longest)
         self._longest = 0.0
         self._count += steps
@@ -45,20 +45,20 @@ class Gaps:
         return min(self._most, max(self._floor, TIMES * median(self._steps)))
 
     def learn(self, seconds: float) -> None:
-        """What was taken for a hang has lasted so long once more, and has ended: it was none."""
+        """Learns that an op that counted as hung lasted this long again, and ended: the verdict was false."""
         self._floor = min(self._most, max(self._floor, TIMES * seconds))
 
     def double(self) -> None:
-        """A verdict of which nobody can say whether it was right."""
+        """Doubles the limit after a verdict that cannot be verified."""
         self._floor = min(self._most, 2 * self._floor)
 
     def relax(self) -> None:
-        """No such verdict for long."""
+        """Relaxes the limit after a long time without such a verdict."""
         self._floor = max(min(LEAST_SECONDS, self._most), self._floor / 2)
 
 
 class History:
-    """All kinds, of one job."""
+    """The gaps of all kinds, of one job."""
 
     def __init__(self, most: float) -> None:
         self.most = most
@@ -70,7 +70,7 @@ class History:
         self._kinds[kind].stood(seconds)
 
     def at(self, boundary: int) -> None:
-        """The newest boundary of the job's ranks."""
+        """Records the newest boundary of the job's ranks."""
         steps = boundary - self._boundary
         if steps <= 0:
             return
@@ -86,7 +86,7 @@ class History:
         return self._kinds[kind].limit()
 
     def judged(self, kind: str) -> None:
-        """A verdict was given. A process that was silent for want of a processor would be the next time as well."""
+        """Records a verdict. A process that was silent for lack of CPU time may be silent for it again."""
         if kind == SILENCE:
             self._calm = 0
             self._kinds[kind].double()

@@ -1,8 +1,8 @@
-"""What becomes of a GPU whose monitoring reports something, and of one that is said to be well again.
+"""Handles reports of GPUs' monitoring, and the return of a GPU that works again.
 
 Called by: the back end's monitoring and injected faults (unhealthy), the Admin service (returned). Promises: a report
-concerns all workers of the physical GPU; a GPU that is lost serves nobody until somebody says that it was reset, also
-where another service takes over.
+concerns all workers of the physical GPU; a lost GPU serves no session until `jitc gpu return` reports that it was
+reset, even if another service takes over.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ..ranks.rank import Rank, Ranks
 
 
 class GpuHealth:
-    """Of all GPUs of the node."""
+    """The health of all GPUs of the node."""
 
     def __init__(
         self, ranks: Ranks, post: Callable[[GpuUnhealthy], None], move_home: Callable[[Rank], None]
     ) -> None:  # fmt: skip
-        """post: to who recovers; move_home: at the rank's next boundary."""
+        """post: notifies the recovery; move_home: acts at the rank's next boundary."""
         self._ranks, self._post, self._move_home = ranks, post, move_home
 
     def unhealthy(self, event: HealthEvent) -> None:
-        """Concerns all virtual GPUs of the physical one; a lost GPU cannot be used from now on."""
+        """Handles a report about all virtual GPUs of a physical one; a lost GPU cannot be used from now on."""
         ranks = self._ranks
         with ranks.changed:
             gpus = [gpu for gpu in ranks.gpus if gpu.physical == event.physical]
@@ -39,8 +39,8 @@ class GpuHealth:
             self._post(GpuUnhealthy(index, worker, event.cause, event.message))
 
     def returned(self, index: int) -> str:
-        """A lost GPU can be used again: sessions whose own it is move home at their next boundary. Returns what comes
-        of it, as a text."""
+        """Makes a lost GPU usable again: its own sessions move home at their next boundary. Returns the effect, as a
+        text."""
         ranks = self._ranks
         with ranks.changed:
             gpu = ranks.gpus[index]

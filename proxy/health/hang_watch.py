@@ -1,12 +1,12 @@
-"""Looks whether the ranks of each job get on, and says which one hangs.
+"""Monitors the progress of all ranks and names the one that hangs.
 
-A rank hangs that stands still at an op, or does not answer, while ranks that share a communicator with it wait in a
-collective, for longer than such ranks of this job usually stand still (gaps.py; --hang-seconds is the most). What is
-given a verdict is recovered; a verdict that was wrong costs that, and is learned.
+A rank hangs if it stalls at an op, or does not answer, while ranks that share a communicator with it wait in a
+collective, for longer than such ranks of this job usually stall (gaps.py; at most --hang-seconds). A verdict starts a
+recovery; a wrong verdict costs one recovery, and is learned.
 
-Called by: the service; the coordinator gets the verdicts. Promises: one rank of a job at a time; the same op is judged
-early once, and after that only by the longest time; jobs of one rank are left to the devices and the heartbeat, since
-there nobody can tell a hang from work that takes long.
+Called by: the service; the coordinator gets the verdicts. Promises: one rank of a job at a time; the early limit
+applies to an op once, and after that only the longest time; jobs of one rank are left to the devices and the heartbeat,
+since there a hang cannot be told from work that takes long.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LOOKS = 8
 
 @dataclass
 class _Judged:
-    """An op that was taken for hung before the longest time was over."""
+    """An op that counted as hung before the longest time was over."""
 
     sequence: int
     kind: str
@@ -40,7 +40,7 @@ class _Judged:
 
 
 class HangWatch(Rounds):
-    """A thread that looks; there is none when seconds is 0."""
+    """A thread that monitors the ranks; there is none if seconds is 0."""
 
     def __init__(self, ranks: Ranks, seconds: float, found: Callable[[Hang], None]) -> None:
         super().__init__("jitc-hangs", min(PAUSE_SECONDS, seconds / LOOKS), self._round)
@@ -52,7 +52,7 @@ class HangWatch(Rounds):
         self._late: dict[int, list[str]] = {}  # replaced as a whole
 
     def late(self, session: Rank) -> list[str]:
-        """The ranks that this one waits for in a collective, each with what it is at. Any thread."""
+        """Returns the ranks that this one waits for in a collective, each with its activity. Any thread."""
         return self._late.get(session.number, [])
 
     def _round(self) -> None:
@@ -71,7 +71,7 @@ class HangWatch(Rounds):
         self._late = late
 
     def _jobs(self) -> list[Sequence[Rank]]:
-        """Jobs of several ranks, all of which run."""
+        """Returns jobs of several ranks, all of which run."""
         with self._ranks.changed:
             left = [one for one in self._ranks.sessions.values() if one.state is SessionState.SERVING]
             jobs = []
@@ -92,7 +92,7 @@ class HangWatch(Rounds):
         return pulse
 
     def _forget(self, numbers: set[int]) -> None:
-        """Sessions that are being recovered begin anew; what was learned of them stays until they end."""
+        """Restarts the monitoring of sessions in a recovery; learned times stay until they end."""
         for number in self._pulses.keys() - numbers:
             self._pulses.pop(number).close()
         with self._ranks.changed:
@@ -125,7 +125,7 @@ class HangWatch(Rounds):
     def _learn(
         self, history: History, pulses: list[Pulse], ranks: list[Standing], peers: dict[int, frozenset[int]]
     ) -> None:
-        """How long ranks stand still that go on, and whether the newest verdicts were right."""
+        """Learns how long ranks stall that continue, and whether the newest verdicts were correct."""
         for pulse, one in zip(pulses, ranks, strict=True):
             judged = self._judged.get(one.session)
             if judged is not None and one.sequence == judged.sequence and one.state is not State.IDLE:
@@ -150,7 +150,7 @@ class HangWatch(Rounds):
         self._found(hang)
 
     def _peers(self, pulses: Iterable[Pulse]) -> dict[int, frozenset[int]]:
-        """By session: those that share a communicator with it."""
+        """Returns, by session, those that share a communicator with it."""
         with self._ranks.changed:
             members = [frozenset(one.members) for one in self._ranks.communicators]
         numbers = [one.session.number for one in pulses]
@@ -158,7 +158,8 @@ class HangWatch(Rounds):
 
 
 def _runs(session: Rank) -> bool:
-    """Also in a replay: what hangs there is found as well. A worker whose end takes long does not hang."""
+    """Returns whether a rank runs, also in a replay, where hangs are found as well. A worker that takes long to end
+    does not hang."""
     worker = session.worker
     return session.state is SessionState.SERVING and worker is not None and worker.works()
 

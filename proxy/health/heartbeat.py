@@ -1,9 +1,9 @@
-"""Notices workers that live but do nothing: stopped, deadlocked or starved.
+"""Detects workers that are alive but do nothing: stopped, deadlocked or starved.
 
-Called by: the service. The kernel reports a death but not a process that is stopped, so each worker is asked to answer,
-again and again. Promises: one option (Config.hang_seconds) limits silence; only unanswered questions count, so that a
-service that was itself stopped does not blame its workers; a silent worker is killed, and its end is handled like any
-other death; one that ends already is not silent, however long its end takes.
+Called by: the service. The kernel reports a death but not a stopped process, so each worker is queried repeatedly.
+Promises: one option (Config.hang_seconds) limits silence; only unanswered questions count, so that a service that was
+itself stopped does not blame its workers; a silent worker is killed, and its end is handled like any other death; a
+worker that is already ending is not silent, however long its end takes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ QUESTIONS = 4
 
 @dataclass(eq=False)
 class _Pulse:
-    """What is known of one worker."""
+    """The state of one worker."""
 
     heard: float = field(default_factory=time.monotonic)
     unanswered: int = 0
@@ -34,7 +34,7 @@ class _Pulse:
 
 
 class Heartbeat(Rounds):
-    """A thread that asks; there is none when seconds is 0."""
+    """A thread that queries workers; there is none if seconds is 0."""
 
     def __init__(self, workers: Callable[[], Sequence[Worker]], seconds: float) -> None:
         super().__init__("jitc-heartbeat", seconds / QUESTIONS, self._round)
@@ -48,7 +48,7 @@ class Heartbeat(Rounds):
             self._look(worker, pulse)
 
     def _look(self, worker: Worker, pulse: _Pulse) -> None:
-        """Takes the answer to the last question and asks again."""
+        """Reads the answer to the last query and sends the next one."""
         if pulse.question is not None and not pulse.question.done():
             pulse.question.cancel()
             pulse.unanswered += 1

@@ -1,7 +1,7 @@
-"""What is known of one rank from look to look: what it is at, and since when.
+"""The activity of one rank from sample to sample: its current op, and since when.
 
-Called by: the hang watch. Promises: asks one question at a time and never waits for an answer; time in which the
-service itself was not running counts for nobody.
+Called by: the hang watch. Promises: sends one query at a time and never waits for an answer; time in which the service
+itself was not running does not count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PATIENCE = 2
 
 @dataclass(eq=False)
 class Pulse:
-    """Of one session on one worker, in one epoch: a recovery begins a new one."""
+    """The activity of one session on one worker, in one epoch: a recovery starts a new one."""
 
     session: Rank
     worker: Worker
@@ -46,7 +46,7 @@ class Pulse:
         return session.worker is self.worker and session.epoch == self.epoch
 
     def look(self, elapsed: float) -> None:
-        """Takes the answers that have come, and asks again. elapsed: seconds since the last look."""
+        """Reads the answers that have arrived, and queries again. elapsed: seconds since the last sample."""
         if self._stats is None:
             return self._ask()
         if not self._stats.done():
@@ -65,7 +65,7 @@ class Pulse:
         self._stats = self.worker.ask("Stats", worker_pb2.Empty(), self.answer_seconds)
 
     def _unanswered(self, elapsed: float) -> None:
-        """Stats may wait for a lock of the executor; Ping waits for nothing but the process."""
+        """Pings a worker that does not answer. Stats may wait for a lock of the executor; Ping only for the process."""
         self._looks += 1
         self._silent += elapsed
         if self._looks < PATIENCE:

@@ -1,8 +1,8 @@
 """Races: pairs of operators of a program that touch the same memory with no order between them (`--check-order`).
 
 Called by: the Coordinator service (add), the Admin service (documents, count). Promises: a pair of operators and places
-of a job is reported once, whichever ranks and workers find it, also when a recovery runs its ops again; the document
-keeps the form that docs/cli.md gives.
+of a job is reported once, whichever ranks and workers find it, even if a recovery runs its ops again; the document
+keeps the form of docs/cli.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Races:
         self._counts: dict[int, int] = {}
 
     def add(self, report: Any) -> None:
-        """A worker's RaceReport; its session may be closed by now."""
+        """Adds a worker's RaceReport; its session may be closed by now."""
         ranks = self._ranks
         with ranks.changed:
             session = ranks.sessions.get(report.session)
@@ -66,7 +66,7 @@ class Races:
 
 
 def lines(document: dict[str, Any]) -> list[str]:
-    """For a user; what they hold of a program's is as it gave it."""
+    """Returns lines for a user; a program's texts are unchanged in them."""
     job = f" in job {document['job']}" if document["job"] else ""
     told = [f"race{job}, {', '.join(document['sessions'])}: no order between two operators that touch the same memory"]
     for name in ("first", "second"):

@@ -1,9 +1,9 @@
-"""Which rank of a job hangs, by what each of them is at and for how long.
+"""Finds the rank of a job that hangs, from each rank's current op and its duration.
 
-Called by: the hang watch, at each look. Promises: a rank that gets on, or whose program gives it nothing to do, is
+Called by: the hang watch, at each sample. Promises: a rank that makes progress, or whose program submits no work, is
 never suspected, however long others wait for it (a slow data loader, an evaluation, a checkpoint); a rank that has
-given its part of a collective is not to blame for one that has not; where a rank will go on by itself, a collective
-that all are in is no hang yet. Pure.
+submitted its part of a collective is not blamed for one that has not; if a rank will continue by itself, a collective
+that all ranks are in is no hang yet. Pure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CAUSES = {State.SILENT: HUNG_WORKER, State.COMPUTES: HUNG_KERNEL, State.LATE: HU
 
 @dataclass(frozen=True)
 class Standing:
-    """A rank at a look."""
+    """The state of a rank in a sample."""
 
     session: int
     state: State
@@ -44,7 +44,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Suspect:
-    """culprit: false of a collective that all ranks are in, none of which is known to be late."""
+    """A suspected rank. culprit: false if all ranks are in the collective, and none is known to be late."""
 
     standing: Standing
     cause: str
@@ -58,8 +58,8 @@ Limit = Callable[[Standing, str], float]
 
 
 def waits_for(ranks: Sequence[Standing], peers: Mapping[int, frozenset[int]], one: Standing) -> list[Standing]:
-    """Of the ranks that share a communicator with it: those that wait in a collective, and those that wait for the GPU
-    that it has a turn at."""
+    """Returns, of the ranks that share a communicator with it, those that wait in a collective, and those that wait for
+    the GPU whose turn it has."""
 
     def waits(other: Standing) -> bool:
         return other.state is State.WAITS or (other.state is State.QUEUES and other.gpu == one.gpu)
@@ -68,7 +68,7 @@ def waits_for(ranks: Sequence[Standing], peers: Mapping[int, frozenset[int]], on
 
 
 def suspects(ranks: Sequence[Standing], peers: Mapping[int, frozenset[int]], limit: Limit) -> list[Suspect]:
-    """The ranks that hang. peers: those that share a communicator with a rank, by session."""
+    """Returns the ranks that hang. peers: those that share a communicator with a rank, by session."""
     found = []
     for one in ranks:
         if one.state not in CAUSES:
@@ -82,7 +82,7 @@ def suspects(ranks: Sequence[Standing], peers: Mapping[int, frozenset[int]], lim
 
 
 def _all_in_it(ranks: Sequence[Standing], peers: Mapping[int, frozenset[int]], limit: Limit) -> list[Suspect]:
-    """All ranks have given their part, and none gets on: the collective itself hangs."""
+    """Returns whether all ranks have submitted their part and none makes progress: the collective itself hangs."""
     for one in ranks:
         group = [other for other in ranks if other is one or other.session in peers[one.session]]
         complete = len(group) == len(peers[one.session]) + 1 > 1

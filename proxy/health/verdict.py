@@ -1,7 +1,7 @@
-"""A hang as an event of the coordinator: whose it is, what it is called, since when, and what is said of it.
+"""A detected hang as a coordinator event: rank, cause, start and message.
 
 Called by: the hang watch (verdicts), the coordinator (hangs that devices report by themselves). Promise: it counts from
-when progress ended, whoever has found it.
+when progress stopped, whichever part found it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Hang:
 
 
 def verdict(suspect: Suspect, session: Rank, waiting: list[str], limit: float, since: float) -> Hang:
-    """limit: of seconds without progress, as this job usually behaves."""
+    """Returns a verdict as an event. limit: seconds without progress, from this job's usual times."""
     after = f"for {suspect.seconds:.1f} s (in this job {limit:.1f} s are too long)"
     if suspect.culprit:
         what = f"{describe(suspect.standing)}, {after}; {' and '.join(waiting)} waited for it"
@@ -53,7 +53,8 @@ def describe(one: Standing) -> str:
 
 
 def of_hang(fault: FaultReported, seconds: float, late: list[str]) -> FaultReported:
-    """What a device reports after it has made no progress for so long. late: the ranks that it waited for."""
+    """Returns the event for a hang that a device reported after this time without progress. late: ranks it waited
+    for."""
     if fault.cause not in (HUNG_KERNEL, HUNG_COLLECTIVE):
         return fault
     since = fault.noticed - seconds

@@ -1,1 +1,1 @@
-"""The keeper: what must outlive the node service, in a small process of its own."""
+"""The keeper: a small process that holds what must outlive the node service."""

@@ -1,6 +1,6 @@
 """Entry point of the keeper: `python -m jitc.proxy.keeper --socket PATH ...`.
 
-Started by: a jitc-proxyd that finds none on its socket (client.py). The descriptors that it is given are the claim on
+Started by: a jitc-proxyd that finds none on its socket (client.py). The descriptors that it receives are the claim on
 the socket (the private folder and the one above it), the listening sockets for services and for training processes, and
 the connection to the service that starts it.
 """

@@ -1,9 +1,9 @@
 """The service's end of the connection to its keeper.
 
 Called by: the service (which finds or starts the keeper), shared memory (keep, drop), the supervisor (spawn, reap),
-the Node service (watch). Thread-safe. Promises: what was kept when a call returned is there for the next service; the
-keeper's end is reported once, and every call raises KeeperLost from then on; what it tells unasked (on_...) is told in
-a thread that must not call it.
+the Node service (watch). Thread-safe. Promises: what was kept when a call returned is available to the next service;
+the keeper's end is reported once, and every call raises KeeperLost from then on; its events (on_...) arrive on a thread
+that must not call the keeper.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ WAITING = 64
 
 
 class KeeperLost(ShelfLost):
-    """The keeper has ended, or does not answer: workers and memory are gone."""
+    """The keeper has ended, or does not answer: workers and memory are lost."""
 
 
 class Keeper:
     """Made by open_keeper."""
 
     def __init__(self, connection: socket.socket, path: str, versions: dict[str, Any], replace: bool) -> None:
-        """Raises SocketInUse when the keeper cannot have this service; the text says why."""
+        """Raises SocketInUse if the keeper cannot accept this service; the text gives the reason."""
         self._connection = protocol.roomy(connection)
         self._calling = threading.Lock()
         self._answers = threading.Condition()
@@ -71,13 +71,14 @@ class Keeper:
         return self._lost
 
     def path(self, descriptor: int) -> str:
-        """Where any process of this user can open what is kept under this descriptor."""
+        """Returns the path at which any process of this user can open what is kept under this descriptor."""
         return f"/proc/{self.pid}/fd/{descriptor}"
 
     def keep(self, name: str, descriptor: int, token: str = "") -> str:
-        """Has the keeper hold it too, in place of another one of that name. Returns its path. Raises OSError.
+        """Makes the keeper hold the descriptor too, replacing another one of that name. Returns its path. Raises
+        OSError.
 
-        token: with which a training process may have it; empty: none may."""
+        token: with it a training process may have the descriptor; empty: none may."""
         answer = self._call({"do": "keep", "name": name, "token": token}, [descriptor])
         if "error" in answer:
             raise OSError(answer["error"])
@@ -88,11 +89,11 @@ class Keeper:
 
     @property
     def room(self) -> int:
-        """Bytes of a request at most; of a worker's environment that is what counts."""
+        """Returns the most bytes of a request; this limits a worker's environment."""
         return protocol.room(self._connection)
 
     def spawn(self, command: list[str], environment: dict[str, str], ready: int) -> int:
-        """A worker process; its output goes where this process's errors go. Raises OSError."""
+        """Starts a worker process; its output goes where this process's errors go. Raises OSError."""
         request = {"do": "spawn", "command": command, "environment": environment}
         answer = self._call(request, [ready, self._output])
         if "error" in answer:
@@ -100,20 +101,21 @@ class Keeper:
         return int(answer["pid"])
 
     def reap(self, pid: int) -> int | None:
-        """A worker has ended, and nobody will ask about it any more. Returns its exit status, negative for a signal;
-        None where the keeper does not know it."""
+        """Forgets a worker that has ended. Returns its exit status, negative for a signal; None if the keeper does not
+        know it."""
         status: int | None = self._call({"do": "reap", "pid": pid}).get("status")
         return status
 
     def watch(self, program: str) -> int | None:
-        """Has on_ended called when the training process of this ticket ends; a keeper without a service waits for it.
+        """Makes the keeper report when the training process of this ticket ends; a keeper without a service waits for
+        it.
 
-        Returns its process, 0 where that cannot be seen from here; None: it has ended, or there never was one."""
+        Returns its process, 0 if that cannot be seen from here; None: it has ended, or there never was one."""
         answer = self._call({"do": "watch", "program": program})
         return int(answer["pid"]) if answer["there"] else None
 
     def end(self) -> None:
-        """Ends all workers and the keeper. Returns when they are gone."""
+        """Ends all workers and the keeper. Returns when they have ended."""
         try:
             self._closed = True
             self._call({"do": "end"})
@@ -125,7 +127,7 @@ class Keeper:
             self.process.wait(ENDING_SECONDS)
 
     def leave(self) -> None:
-        """Goes, and leaves everything to the next service."""
+        """Disconnects, and leaves everything to the next service."""
         self._closed = True
         self._connection.shutdown(socket.SHUT_RDWR)
         self._reader.join(ENDING_SECONDS)
@@ -175,7 +177,7 @@ class Keeper:
 
 
 def open_keeper(lock: SocketLock, versions: dict[str, Any], replace: bool) -> tuple[Keeper, bool]:
-    """The keeper of a socket, and whether there was one: then it holds what a service before has left.
+    """Returns the keeper of a socket, and whether there was one: it then holds what a previous service left.
 
     Claims the socket, or shares the claim of the keeper. Raises SocketInUse, WrongSocket.
     """
@@ -249,7 +251,7 @@ def _listener(lock: SocketLock, name: str) -> socket.socket:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of jitc's is preloaded into it."""
+    """Returns the keeper's environment, in which nothing of jitc's is preloaded."""
     kept = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NOTIFY_SOCKET")}
     return kept | {"PYTHONSAFEPATH": "1"}
 

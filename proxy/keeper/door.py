@@ -1,7 +1,7 @@
-"""A listening socket of the keeper's: who may come in.
+"""A listening socket of the keeper's, which decides who may connect.
 
-Called by: server.py (services), programs.py (training processes). Promises: only processes of this user come in;
-accepting never raises, and a caller that there is no descriptor for is turned away instead of being found for ever.
+Called by: server.py (services), programs.py (training processes). Promises: only processes of this user can connect;
+accepting never raises, and a caller for which there is no descriptor is rejected instead of being polled for ever.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Door:
         self._reserve = self._reserved()
 
     def accept(self) -> socket.socket | None:
-        """The next connection of this user's; None: there was none, or it was turned away."""
+        """Returns the next connection of this user's; None: there was none, or it was rejected."""
         try:
             connection, _ = self.listener.accept()
         except OSError as error:
@@ -38,7 +38,7 @@ class Door:
         return connection
 
     def _turn_away(self) -> None:
-        """With the descriptor that was set aside for it: a caller that nobody accepts would wait for ever."""
+        """Rejects a caller, with the descriptor that was set aside for it; otherwise it would wait for ever."""
         if self._reserve >= 0:
             os.close(self._reserve)
         with contextlib.suppress(OSError):
@@ -46,7 +46,7 @@ class Door:
         self._reserve = self._reserved()
 
     def close(self) -> None:
-        """Nobody comes in any more."""
+        """Closes the socket: no caller can connect any more."""
         self.listener.close()
         if self._reserve >= 0:
             os.close(self._reserve)

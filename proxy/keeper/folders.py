@@ -1,4 +1,4 @@
-"""Folders held by descriptor: who could change them, and which entries have a known form.
+"""Folders held by descriptor: checks who could change them, and which entries have a known form.
 
 Called by: socket_lock.py. Promises: a check and the action after it concern the same folder, even if another one has
 taken its name meanwhile; links of other users are not followed; only entries of the given forms are removed.
@@ -28,7 +28,7 @@ FILE, SOCKET = stat.S_ISREG, stat.S_ISSOCK
 
 
 class Unsafe(Exception):
-    """Another user could change the folder or what leads to it; the text says where."""
+    """Another user could change the folder or its path; the text names the place."""
 
 
 def open_parent(path: Path) -> int:
@@ -65,7 +65,7 @@ def check_private(folder: int) -> None:
 
 
 def is_still(name: str, parent: int, folder: int) -> bool:
-    """Whether the name still leads to the folder that the descriptor has open."""
+    """Returns whether the name still leads to the folder that the descriptor has open."""
     try:
         return os.path.samestat(os.stat(name, dir_fd=parent, follow_symlinks=False), os.fstat(folder))
     except FileNotFoundError:
@@ -73,7 +73,7 @@ def is_still(name: str, parent: int, folder: int) -> bool:
 
 
 def strangers(folder: int, forms: Mapping[str, Form]) -> list[str]:
-    """Entries, also of folders below, that have none of the forms."""
+    """Returns entries, also of folders below, that have none of the forms."""
     found = []
     for name, form in _entries(folder, forms):
         if form is None:
@@ -153,7 +153,7 @@ def _walk(path: Path) -> int:
 
 
 def _followed(name: str, folder: int, status: os.stat_result, links: int) -> Path:
-    """Where a link leads. Its owner could make it lead elsewhere at any time."""
+    """Returns the target of a link. Its owner could change it at any time."""
     if links > _LINKS_MOST:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if status.st_uid not in (os.geteuid(), 0, os.fstat(folder).st_uid):
@@ -172,7 +172,7 @@ def _others_write(status: os.stat_result) -> bool:
 
 
 def _our_group(group: int) -> bool:
-    """Whether the group is the user's private one, to which many distributions grant writing by default."""
+    """Returns whether the group is the user's private one, to which many distributions grant writing by default."""
     try:
         user, members = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
     except KeyError:

@@ -1,7 +1,7 @@
-"""What stands between the keeper and whatever comes from its connections: an exception ends one of them, no more.
+"""Guards the keeper against its connections: an exception ends one of them, no more.
 
-Called by: server.py and programs.py, for everything that the keeper does because of a descriptor. Promises: nothing
-that is raised leaves guarded(), and it is one line on standard error, however long or strange the text; a source of
+Called by: server.py and programs.py, for everything that the keeper does because of a descriptor. Promises: no
+exception leaves guarded(), and each is one line on standard error, however long or strange the text; a source of
 exceptions cannot fill the log.
 """
 
@@ -18,13 +18,13 @@ LINES, QUIET_SECONDS = 20, 10.0
 
 
 def shown(text: object) -> str:
-    """Anything as printable signs, cut to a length that is good to read."""
+    """Returns anything as printable characters, truncated to a readable length."""
     whole = repr(text)
     return whole if len(whole) <= SHOWN else whole[:SHOWN] + "..."
 
 
 class Lines:
-    """Lines on standard error, of which there are never many in a short time."""
+    """Lines on standard error, limited to a few in a short time."""
 
     def __init__(self) -> None:
         self._left, self._begun, self._dropped = LINES, time.monotonic(), 0
@@ -45,12 +45,12 @@ _lines = Lines()
 
 
 def complain(text: str) -> None:
-    """A line on standard error, unless there were too many."""
+    """Prints a line on standard error, unless there were too many."""
     _lines.say(text)
 
 
 def guarded(what: str, act: Callable[[], None], end: Callable[[], None] = lambda: None) -> Callable[[], None]:
-    """act, after whose exception end is called; what: whose end that is, for the line."""
+    """Calls act, and end after an exception; what: names whose end that is, for the line."""
 
     def run() -> None:
         try:

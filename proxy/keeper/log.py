@@ -1,9 +1,9 @@
-"""The registry's log: what a service must know to go on where another one was ended.
+"""The registry's log: the facts that a service needs to continue where the previous one ended.
 
-Called by: the registry and what belongs to it (put, delete), a new service (entries). It is a map of keys to JSON
-values, written by appending. It lies in memory that the keeper holds, so a write is over when the call returns,
-whatever becomes of the service. Promises: a record that was cut off by the end of its writer, and all after it, do
-not count; the log stays within a few times the size of what is in it.
+Called by: the registry and its parts (put, delete), a new service (entries). It is a map of keys to JSON values,
+written by appending. It lies in memory that the keeper holds, so a write is complete when the call returns, even if the
+service ends then. Promises: a record that was cut off by the end of its writer, and all after it, do not count; the log
+stays within a few times the size of its content.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Log:
     """One map. Thread-safe."""
 
     def __init__(self, descriptor: int, keep: Keep) -> None:
-        """descriptor: its memory, which is owned from now on; keep: makes another memory the log's, in its place."""
+        """descriptor: its memory, which it owns from now on; keep: replaces it by another memory."""
         self._lock = threading.Lock()
         self._fd, self._keep = descriptor, keep
         self._values, self._end = _read(descriptor)
@@ -37,13 +37,13 @@ class Log:
 
     @classmethod
     def make(cls, keep: Keep = lambda descriptor: None) -> Log:
-        """An empty log."""
+        """Creates an empty log."""
         descriptor = _written([])
         keep(descriptor)
         return cls(descriptor, keep)
 
     def put(self, key: str, value: Any) -> None:
-        """When this returns the value is what the next service finds. An equal value is not written again."""
+        """Stores a value; once this returns, the next service finds it. An equal value is not written again."""
         with self._lock:
             if self._values.get(key) != value or key not in self._values:
                 self._append(key, value)
@@ -56,12 +56,12 @@ class Log:
                 self._append(key, None)
 
     def get(self, key: str) -> Any:
-        """None where there is no such key."""
+        """Returns None if there is no such key."""
         with self._lock:
             return self._values.get(key)
 
     def entries(self, prefix: str) -> dict[str, Any]:
-        """Keys without the prefix, in the order in which they were first put."""
+        """Returns keys without the prefix, in the order in which they were first put."""
         with self._lock:
             return {key.removeprefix(prefix): value for key, value in self._values.items() if key.startswith(prefix)}
 
@@ -94,7 +94,7 @@ class Log:
 
 
 def _record(key: str, value: Any) -> bytes:
-    """A value of None takes the key away."""
+    """Returns a record. A value of None deletes the key."""
     content = json.dumps([key, value]).encode()
     return _HEAD.pack(len(content), zlib.crc32(content)) + content
 
@@ -106,7 +106,7 @@ def _written(records: list[bytes]) -> int:
 
 
 def _read(descriptor: int) -> tuple[dict[str, Any], int]:
-    """The values, and where the next record goes. Raises ValueError for something else than a log."""
+    """Returns the values, and the position of the next record. Raises ValueError for anything but a log."""
     data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     if not data.startswith(_MAGIC):
         raise ValueError("this is no log of a registry")

@@ -1,12 +1,12 @@
 """The training processes: each session's program holds a connection to the keeper, whose end is the program's end.
 
-Called by: server.py. A program that connects is told a ticket, with which it opens a session at the service. With the
-session's token it is given the memory that it shares with its worker. So a program need not see the processes of the
-service, nor the service those of the program: they may be in containers of their own.
+Called by: server.py. A program that connects receives a ticket, with which it opens a session at the service. With the
+session's token it receives the memory that it shares with its worker. So a program need not see the processes of the
+service, nor the service those of the program: they may be in separate containers.
 
-Promises: a program has ended when its connection has, or when the kernel says that its process has, although a child
-holds the connection; nothing that a program says, or does not read, disturbs anybody else; there are never more than
-MOST, and those that no service asks for within IDLE_SECONDS, or that take up the room of others, are sent away.
+Promises: a program has ended when its connection has, or when the kernel reports that its process has, although a child
+holds the connection; nothing that a program sends, or does not read, disturbs any other; there are never more than
+MOST, and those that no service asks for within IDLE_SECONDS, or whose room others need, are disconnected.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Program:
 
 
 class Programs:
-    """All that are connected."""
+    """All connected programs."""
 
     def __init__(
         self, listener: socket.socket, selector: selectors.BaseSelector, memory: Callable[[bytes], int]
     ) -> None:
-        """memory: the descriptor that a token stands for; -1: none."""
+        """memory: returns the descriptor for a token; -1: none."""
         self._door, self._select, self._memory = Door(listener), selector, memory
         self._limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._programs: dict[str, Program] = {}
@@ -65,7 +65,8 @@ class Programs:
         selector.register(listener, selectors.EVENT_READ, guarded("no program comes in", self._accept))
 
     def watch(self, ticket: str) -> int | None:
-        """Has its end told. Returns its process, 0 where that is not to be seen; None: it has ended, or never was."""
+        """Registers for a program's end. Returns its process, 0 if that cannot be seen; None: it has ended, or never
+        existed."""
         program = self._programs.get(ticket)
         if program is None or _ended(program.process):
             return None
@@ -76,21 +77,21 @@ class Programs:
         return any(one.watched for one in self._programs.values())
 
     def waits(self) -> bool:
-        """Whether look() has something to look at."""
+        """Returns whether look() has anything to check."""
         return any(not one.watched for one in self._programs.values())
 
     def look(self) -> None:
-        """Sends those away that nobody has asked for in time."""
+        """Disconnects programs that no service has asked for in time."""
         late = time.monotonic() - IDLE_SECONDS
         for program in [one for one in self._programs.values() if not one.watched and one.since < late]:
             self._end(program)
 
     def ended(self) -> list[str]:
-        """Tickets of those whose end is to be told; who has told it takes it off."""
+        """Returns tickets of programs whose end is to be reported; the caller that has reported one removes it."""
         return self._untold
 
     def close(self) -> None:
-        """The end of all connections, and nobody else may connect."""
+        """Ends all connections; no other program may connect."""
         for program in list(self._programs.values()):
             self._end(program)
         self._select.unregister(self._door.listener)
@@ -121,7 +122,7 @@ class Programs:
             self._select.register(program.process, selectors.EVENT_READ, end)
 
     def _room(self) -> bool:
-        """Makes room for one more, where one is there that no service knows: the first of them."""
+        """Makes room for one more by disconnecting the first program that no service knows, if there is one."""
         if len(self._programs) < min(MOST, self._limit // SHARE):
             return True
         idle = next((one for one in self._programs.values() if not one.watched), None)
@@ -140,7 +141,7 @@ class Programs:
             self._end(program)
 
     def _answer(self, program: Program, said: bytes) -> bool:
-        """Gives it its memory, once. False: what it says is not what a program says, or it does not read."""
+        """Sends a program its memory, once. False: its message is not a program's, or it does not read."""
         descriptor = self._memory(said) if len(said) == TOKEN_BYTES and not program.asked else -1
         program.asked = True
         if descriptor < 0:
@@ -164,12 +165,12 @@ class Programs:
 
 
 def same(token: str, said: bytes) -> bool:
-    """Takes as long for any two of them."""
+    """Compares two values in constant time."""
     return hmac.compare_digest(token.encode(), said)
 
 
 def _process(connection: socket.socket, pid: int) -> int:
-    """A pidfd of the other end, where the kernel can give one: it is readable when the process has ended."""
+    """Returns a pidfd of the other end, if the kernel supports it: it is readable once the process has ended."""
     with contextlib.suppress(OSError):
         return int(struct.unpack("i", connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD, 4))[0])
     with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""What a service and its keeper say to each other: a JSON document in each packet, with descriptors beside it.
+"""The messages between a service and its keeper: a JSON document in each packet, with descriptors attached.
 
-Used by: server.py, client.py. Promises: a packet that is cut short, is no JSON object, is nested deeper than any of
-ours or carries too much raises Malformed, and none of its descriptors stays open; descriptors are closed on exec.
+Used by: server.py, client.py. Promises: a packet that is truncated, is no JSON object, is nested deeper than any of
+jitc's or carries too much raises Malformed, and none of its descriptors stays open; descriptors are closed on exec.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAME, PROGRAMS_NAME = "keeper", "programs"
 
 
 class Closed(Exception):
-    """The other end has gone."""
+    """The other end has closed the connection."""
 
 
 class Busy(Exception):
@@ -39,11 +39,11 @@ class Busy(Exception):
 
 
 class Malformed(Exception):
-    """What came is no packet of this protocol."""
+    """The received data is no packet of this protocol."""
 
 
 class TooLarge(OSError):
-    """The document does not fit into a packet; the text says what there is room for."""
+    """The document does not fit into a packet; the text gives the limit."""
 
     def __init__(self, size: int, most: int) -> None:
         super().__init__(f"a message of {size} bytes is too large for the keeper, which takes {most}")
@@ -51,7 +51,7 @@ class TooLarge(OSError):
 
 
 def roomy(connection: socket.socket) -> socket.socket:
-    """The connection, with room for the largest document."""
+    """Returns the connection, with room for the largest document."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * LIMIT)
     return connection
 
@@ -59,7 +59,7 @@ def roomy(connection: socket.socket) -> socket.socket:
 def send(
     connection: socket.socket, document: dict[str, Any], descriptors: Iterable[int] = (), wait: bool = True
 ) -> None:
-    """Raises Closed, TooLarge, or Busy instead of waiting for room."""
+    """Sends a document. Raises Closed, TooLarge, or Busy instead of waiting for room."""
     data = json.dumps(document).encode()
     if len(data) > (most := room(connection)):
         raise TooLarge(len(data), most)
@@ -74,16 +74,16 @@ def send(
 
 
 def room(connection: socket.socket) -> int:
-    """Bytes of the largest document: the kernel may give a connection less than was asked for (net.core.wmem_max)."""
+    """Returns the bytes of the largest document: the kernel may grant less than requested (net.core.wmem_max)."""
     given = connection.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
     return min(LIMIT, given - OVERHEAD)
 
 
 def receive(connection: socket.socket, limit: int = LIMIT) -> tuple[dict[str, Any], list[int]]:
-    """The next document, and the descriptors that came with it, which are the caller's. Raises Closed or Malformed, and
-    Busy where a connection that never waits has nothing.
+    """Returns the next document, and its descriptors, which the caller owns. Raises Closed or Malformed, and Busy if a
+    nonblocking connection has no data.
 
-    Where this process can have no more descriptors there are none, and the document says so.
+    If this process can have no more descriptors there are none, and the document reports it.
     """
     try:
         data, descriptors, flags, _ = socket.recv_fds(connection, limit + 1, DESCRIPTORS)
@@ -135,6 +135,6 @@ def close(descriptors: Iterable[int]) -> None:
 
 
 def peer(connection: socket.socket) -> tuple[int, int]:
-    """Process and user of the other end, as the kernel has them."""
+    """Returns process and user of the other end, as the kernel reports them."""
     pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return pid, uid

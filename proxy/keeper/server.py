@@ -1,10 +1,10 @@
-"""The keeper's process: what it holds, and what its service may ask of it.
+"""The keeper's process: the objects that it holds, and the requests of its service.
 
-Called by: __main__.py. Promises: one service at a time; only processes of this user are listened to; whatever comes
-from a connection, and whatever becomes of it here, ends that connection and nothing else (guard.py); the keeper waits
-for nobody: who does not read is dropped, but for its service, whose answers are few and wait for it. When a service
-goes, the next one finds everything as it was; without one the keeper ends as soon as no training process lives that the
-last one served (programs.py).
+Called by: __main__.py. Promises: one service at a time; only processes of this user are accepted; invalid input, or an
+exception that it causes, ends its connection and nothing else (guard.py); the keeper waits for no connection: one that
+does not read is closed, except its service's, whose answers are few and wait for it. When a service ends, the next one
+finds everything unchanged; without one the keeper ends as soon as no training process that the last one served is alive
+(programs.py).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Reply = dict[str, Any]
 
 
 class Keeper:
-    """Has no threads: a worker ends with the thread that started it."""
+    """The keeper. It has no threads: a worker ends with the thread that started it."""
 
     def __init__(
         self, listener: socket.socket, programs_listener: socket.socket, first: socket.socket, lock: SocketLock
@@ -147,7 +147,7 @@ class Keeper:
             self._refuse(connection, "busy", "a jitc-proxyd is there")
 
     def _refuse(self, connection: socket.socket, how: str, why: str) -> None:
-        """Says so, once, and does not wait for anybody to read it."""
+        """Sends a refusal once, without waiting for the other end to read it."""
         with contextlib.suppress(protocol.Busy, protocol.Closed):
             protocol.send(connection, {"refused": how, "why": why}, wait=False)
         self._gone(connection)
@@ -162,8 +162,8 @@ class Keeper:
             protocol.send(connection, welcome, wait=False)
 
     def _look(self) -> None:
-        """What happens by itself: a service hears of programs that have ended, and is killed when it does not go;
-        without a service and programs it is over."""
+        """Does periodic work: reports ended programs to the service, kills a service that does not exit, and ends the
+        keeper without service and programs."""
         for connection, until in list(self._strangers.items()):
             if time.monotonic() > until:
                 self._gone(connection)
@@ -177,7 +177,8 @@ class Keeper:
             self._over = True
 
     def _end_service(self, connection: socket.socket) -> None:
-        """It has not gone in time. Its connection ends with it, where it is a process that can be seen from here."""
+        """Kills a service that has not exited in time. Its connection ends with it, if its process can be seen from
+        here."""
         pid, _ = protocol.peer(connection)
         if pid <= 0:
             return self._gone(connection)
@@ -185,7 +186,7 @@ class Keeper:
             os.kill(pid, signal.SIGKILL)
 
     def _tell(self) -> None:
-        """Answers, and programs that have ended. One that does not read now is told later."""
+        """Sends answers, and programs that have ended. A service that does not read now gets them later."""
         ended = self._programs.ended()
         while self._service is not None and (self._unread or ended):
             document = self._unread[0] if self._unread else {"event": "ended", "program": ended[0]}
@@ -209,7 +210,7 @@ class Keeper:
         return requests[request["do"]](request, descriptors)
 
     def _keep(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
-        """Another descriptor of that name is let go."""
+        """Keeps a descriptor; another one of that name is closed."""
         name = str(request["name"])
         if name not in self._kept and len(self._kept) >= KEPT:
             return {"error": f"jitc-keeper holds {KEPT} pieces of memory already; end some programs first"}
@@ -229,12 +230,12 @@ class Keeper:
         return {}
 
     def _memory_of(self, token: bytes) -> int:
-        """What a training process with this token may have; -1: nothing."""
+        """Returns the descriptor that a training process with this token may have; -1: none."""
         fits = (name for name, one in self._tokens.items() if one and programs.same(one, token))
         return self._kept[name] if (name := next(fits, "")) else -1
 
     def _spawn(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
-        """A worker; descriptors: where it reports that it is ready, and where its output goes."""
+        """Starts a worker; descriptors: for its report that it is ready, and for its output."""
         ready, output = descriptors
         command = [str(ready) if one == READY else str(one) for one in request["command"]]
         try:
@@ -248,7 +249,7 @@ class Keeper:
         return {"pid": process.pid}
 
     def _reap(self, request: dict[str, Any], _: list[int]) -> Reply:
-        """Until then a process that has ended keeps its number, so that the number means nobody else."""
+        """Reaps a worker. Until then an ended process keeps its number, so that no other process has it."""
         process = self._children.get(request["pid"])
         if process is None or process.poll() is None:
             return {}

@@ -2,8 +2,8 @@
 
 Called by: jitc-proxyd at start; the keeper, which has the claim as long as it lives, at its end; worker.py (alive).
 Promises: there are never two keepers on one socket, and a keeper has one service. Nothing is touched unless the
-socket's path is free or has a dead socket of this user. The folder beside it was made and marked by a jitc-proxyd of
-this user, and no other user can enter it; only entries that a jitc-proxyd makes are removed from it. Service and
+socket's path is free or has a dead socket of this user. The folder beside it was created and marked by a jitc-proxyd of
+this user, and no other user can enter it; only entries that a jitc-proxyd creates are removed from it. Service and
 keeper leave nothing behind.
 """
 
@@ -41,15 +41,15 @@ OURS: dict[str, Form] = {
 
 
 class SocketInUse(Exception):
-    """This service cannot have the socket; the text says what to do."""
+    """This service cannot have the socket; the text names the remedy."""
 
 
 class Taken(SocketInUse):
-    """A keeper has it, which may be without a service."""
+    """A keeper has the socket, possibly without a service."""
 
 
 class WrongSocket(SocketInUse):
-    """No service could have a socket there; the text says where one could be."""
+    """No service could have a socket there; the text names a possible place."""
 
 
 class SocketLock:
@@ -79,7 +79,7 @@ class SocketLock:
             raise
 
     def share(self) -> None:
-        """Goes on where a killed service was: its keeper has the claim. Removes only that service's socket."""
+        """Takes over from a killed service, whose keeper has the claim. Removes only that service's socket."""
         self._parent = _open_parent(Path(self.path).parent)
         try:
             self._folder = folders.open_own(self._name, self._parent)
@@ -90,11 +90,11 @@ class SocketLock:
             raise SocketInUse(f"{self.directory} cannot be taken over: {error}") from None
 
     def adopt(self, parent: int, folder: int) -> None:
-        """Has the claim of another process too, whose descriptors these are."""
+        """Shares the claim of another process, whose descriptors these are."""
         self._parent, self._folder = parent, folder
 
     def descriptors(self) -> tuple[int, int]:
-        """The folder above, and the private one; for adopt()."""
+        """Returns the folder above, and the private one; for adopt()."""
         return self._parent, self._folder
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class SocketLock:
         self._let_go()
 
     def release(self) -> None:
-        """Removes the socket and the folder. Entries of others stay, with the folder, and are named. Does nothing when
+        """Removes the socket and the folder. Foreign entries stay, with the folder, and are named. Does nothing if
         another process has the claim by now."""
         if self._folder < 0:
             return
@@ -121,7 +121,7 @@ class SocketLock:
     # -- parts ------------------------------------------------------------------------------------
 
     def _look(self) -> bool:
-        """Whether there is a socket of this user. Raises for anything else of that name."""
+        """Returns whether there is a socket of this user. Raises for anything else of that name."""
         try:
             status = os.stat(self._socket, dir_fd=self._parent, follow_symlinks=False)
         except FileNotFoundError:
@@ -133,14 +133,14 @@ class SocketLock:
         return True
 
     def _look_for_listeners(self) -> bool:
-        """The same, where no jitc-proxyd serves. Raises for a socket that another process listens on."""
+        """Does the same if no jitc-proxyd serves. Raises for a socket that another process listens on."""
         there = self._look()
         if there and not _dead(self.path):
             raise SocketInUse(f"something else listens on {self.path}; give another one with --socket")
         return there
 
     def _try_lock(self) -> bool:
-        """Takes the lock. Returns False when the folder went away meanwhile. Raises SocketInUse."""
+        """Takes the lock. Returns False if the folder was removed meanwhile. Raises SocketInUse."""
         try:
             folder = folders.open_own(self._name, self._parent)
         except FileNotFoundError:
@@ -165,7 +165,7 @@ class SocketLock:
         return True
 
     def _make(self) -> bool:
-        """The folder appears complete, marked and locked, so that no other service sees a part. Returns False when
+        """Creates the folder complete, marked and locked, so that no other service sees a part. Returns False if
         another service was faster."""
         self._look_for_listeners()
         name = f".{self._name}.{secrets.token_hex(4)}"
@@ -220,7 +220,7 @@ class SocketLock:
             os.unlink(self._socket, dir_fd=self._parent)
 
     def _remove(self) -> None:
-        """Removes the folder, and its marker last: with the marker, it is recognised by the next service."""
+        """Removes the folder, and its marker last: the next service recognises it by the marker."""
         folders.remove(self._folder, OURS)
         left = sorted(name for name in os.listdir(self._folder) if name != MARKER)
         if left:
@@ -269,7 +269,7 @@ def _marked(folder: int) -> bool:
 
 
 def _dead(path: str) -> bool:
-    """Whether no process listens on the socket any more. False when in doubt."""
+    """Returns whether no process listens on the socket any more. False if in doubt."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1)
         try:
@@ -282,7 +282,7 @@ def _dead(path: str) -> bool:
 
 
 def alive(path: str) -> bool:
-    """Whether a worker listens there, as far as can be seen."""
+    """Returns whether a worker listens there, as far as can be seen."""
     try:
         probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     except OSError:  # no descriptor is left to ask with

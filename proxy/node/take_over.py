@@ -1,9 +1,9 @@
-"""What a service that was ended, or replaced, has left: made again from the registry's log and the keeper's shelf.
+"""Rebuilds the state that a previous service left, from the registry's log and the keeper's shelf.
 
 Called by: the service at start. Promises: sessions are as their programs and workers know them, or marked as ones
-that need a recovery; workers that nobody can rely on (those that were starting, being assigned or restored) are
-ended; what belongs to no session is let go. A service with other options than those that the sessions have begun with
-is refused, and everything stays as it is.
+that need a recovery; unreliable workers (those that were starting, being assigned or restored) are ended; what belongs
+to no session is released. A service whose options differ from those that the sessions started with is refused, and
+nothing changes.
 """
 
 from __future__ import annotations

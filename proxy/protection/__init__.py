@@ -1,1 +1,1 @@
-"""What is done before a fault, so that a recovery can bring everything back. See README.md."""
+"""Work done before a fault, so that a recovery can restore everything. See README.md."""

@@ -1,9 +1,9 @@
-"""How far apart the boundaries of a job are: copies of all live memory may take no more than a share of the time.
+"""The distance between the boundaries of a job: copies of all live memory may take no more than a share of the time.
 
-A boundary that is not made costs nothing, and a fault then goes back further. A job that is spaced does not need to
-rely on peers: everything is in the node's memory, as far as that has room. Called by: the coordinator (tick, while no
-events come) in its thread; recoveries (restore); the policies (enough). Promises: a job begins with every boundary;
-ranks may hear of another number at different times, which only makes them keep more. Pure but for `Spacings`.
+A boundary that is not made costs nothing, and a fault then goes back further. A spaced job does not need to rely on
+peers: everything is in the node's memory, as far as that has room. Called by: the coordinator (tick, while no events
+come) in its thread; recoveries (restore); the policies (enough). Promises: a job starts with every boundary; ranks may
+learn of another number at different times, which only makes them keep more. Pure except for `Spacings`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Counted:
 
 @dataclass(eq=False)
 class Spacing:
-    """Of one job."""
+    """The spacing of one job."""
 
     share: float  # of the time
     journal: int  # bytes
@@ -71,7 +71,7 @@ class Spacing:
     _steps: deque[float] = field(default_factory=lambda: deque(maxlen=LOOKS))
 
     def advance(self, ranks: Sequence[Counted], now: float) -> bool:
-        """Whether `every` is another one now."""
+        """Returns whether `every` has changed."""
         before, self.protected = self._seen, all(one.protected for one in ranks)
         if before is None or len(before[1]) != len(ranks) or any(map(_went_back, before[1], ranks)):
             self._paid = list(ranks)
@@ -113,7 +113,7 @@ def _went_back(before: Counted, now: Counted) -> bool:
 
 
 class Spacings:
-    """Of all jobs."""
+    """The spacings of all jobs."""
 
     def __init__(self, ranks: Ranks) -> None:
         self._ranks, self._share = ranks, ranks.config.boundary_share
@@ -121,13 +121,13 @@ class Spacings:
         self._looked = 0.0
 
     def enough(self, group: Sequence[Rank]) -> bool:
-        """Whether copies alone are to protect the job, and can."""
+        """Returns whether only copies are to protect the job, and can."""
         return self._share > 0 and all(
             one.number not in self._spacings or self._spacings[one.number].protected for one in group
         )
 
     def restore(self, sessions: Sequence[Rank]) -> None:
-        """Tells rebuilt workers what their predecessors knew."""
+        """Sends rebuilt workers the spacing of their predecessors."""
         for session in sessions:
             if session.number in self._spacings:
                 self._tell(session)
@@ -164,7 +164,7 @@ class Spacings:
         return groups
 
     def _of(self, group: Sequence[Rank]) -> Spacing:
-        """One for all of them: ranks that come together later begin anew."""
+        """Returns the spacing that all of them share: ranks that are connected later start again."""
         found = [self._spacings.get(one.number) for one in group]
         if found[0] is not None and all(one is found[0] for one in found):
             return found[0]

@@ -76,7 +76,7 @@ CASES: tuple[Case, ...] = (
         ("--method", "sft"),
         cpu=1e-3,
         environment_variables=INTERPRETED,
-        note="as the other rows of TRL with `TRITON_INTERPRET=1`: TRL's losses are kernels in Triton's language.",
+        note="run with `TRITON_INTERPRET=1`, as the other rows of TRL: TRL's losses are kernels in Triton's language.",
     ),
     Case("TRL, DPO", "trl", "trl_train", ("--method", "dpo"), cpu=1e-3, environment_variables=INTERPRETED),
     Case(
@@ -110,7 +110,7 @@ CASES: tuple[Case, ...] = (
         "power_sgd",
         why_not_cpu=HOOK,
         note="the race is PyTorch's own, and `jitc run --check-order` names it. The hook copies each bucket, to tell "
-        "later what compression has lost; the callback that reads the copy runs on a stream of its own, and lets it go "
+        "later what compression has lost; the callback that reads the copy runs on another stream, and frees it "
         "without `record_stream`. So the default stream writes to the same memory while it is still read. With the "
         "copies kept until the step is over (the next row) `--check-order` finds no race.",
     ),
@@ -127,7 +127,7 @@ CASES: tuple[Case, ...] = (
         "restarted_training",
         launcher=("--max-restarts", "1"),
         why_not_cpu="without jitc all attempts share a store, and gloo's ranks find addresses of the first one",
-        note="the program and the launcher as they are; workers are killed before the restart and after it.",
+        note="the program and the launcher are unchanged; workers are killed before the restart and after it.",
     ),
     Case("nn.DataParallel on two GPUs", "pytorch", "data_parallel", ranks=1, gpus=2, why_not_cpu=DROPOUT),
     Case("NCCL by ctypes, as vLLM has it", "pytorch", "own_nccl"),

@@ -14,17 +14,17 @@ from typing import Any
 from .cases import CASES, Case
 from .reports import REPORTS
 
-HEAD = """# Programs that nobody here wrote
+HEAD = """# Third-party programs
 
-Libraries from PyPI in pinned versions, each in an environment of its own, driven by short scripts
-(`tests/third_party/programs/`) as their documentation says, on the software device with PyTorch {torch}.
+Libraries from PyPI in pinned versions, each in a separate environment, driven by short scripts
+(`tests/third_party/programs/`) as documented, on the software device with PyTorch {torch}.
 
 - *Shuffle*: the device delays streams, completions and answers at random ([shuffle.md](shuffle.md)).
-- *Kills*: the worker of each GPU is killed with SIGKILL, one after another, at counts of its ops, which are those of
+- *Kills*: the worker of each GPU is killed with SIGKILL, one after another, at counts of its ops, which are taken from
   the run without faults and spread over its steps (`counts.py`). "Equal (2, 2)": twice on GPU 0 and on GPU 1, and each
   killed worker was replaced.
-- *Equal*: the losses of all steps and the bytes of all weights, on every rank, are those of the run without faults.
-- *CPU*: losses of all steps against those of a run without any device, where the program has such a run.
+- *Equal*: the losses of all steps and the bytes of all weights, on every rank, equal those of the run without faults.
+- *CPU*: losses of all steps compared with those of a run without any device, if the program has such a run.
 
 {equal} of {count} programs are equal in every way. `make third-party` ran them (`THIRD_PARTY="--only NAME"`: one), and
 `make third-party THIRD_PARTY=--table` made this page.
@@ -37,17 +37,17 @@ Libraries from PyPI in pinned versions, each in an environment of its own, drive
 _WRONG = re.compile(r"\*\*no\*\*|\| not run \|")
 
 NOTES = """
-## What is to be known of some rows
+## Notes on some rows
 
 """
 
 TRIED = """
-## Shapes that were tried
+## Shapes that were tested
 
 Small programs after public bug reports on distributed training, two ranks on the software device
 (`tests/end_to_end/reports/`, `test_reports.py`). Each makes ten iterations twice in one pair of processes: without a
-fault, and with four workers killed, two of each rank, at counts of their ops. What the ranks hold in the end must be
-the same to the last bit, with four recoveries and no difference between replicas.
+fault, and with four workers killed, two of each rank, at counts of their ops. The final state of the ranks must be
+bit-identical, with four recoveries and no difference between replicas.
 `make third-party THIRD_PARTY=--reports` runs them.
 
 | shape | after a report on | result | run at |
@@ -55,10 +55,10 @@ the same to the last bit, with four recoveries and no difference between replica
 """
 
 TAIL = """
-## What stands in for what
+## Substitutes
 
 Programs that are not on PyPI cannot be pinned, so they are not here. nanoGPT is a repository, not a package: nano-gpt,
-a package after it with a trainer of its own, stands in for it, and so does LitGPT, with Fabric. PyTorch's examples
+a package after it with its own trainer, replaces it, and so does LitGPT, with Fabric. PyTorch's examples
 are a repository too: the timm ResNet-18 row is near their ImageNet script, the first row near their FSDP2 script with
 checkpoints, the x-transformers row near their transformer, `examples/` near their DDP scripts.
 """

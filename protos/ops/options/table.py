@@ -1,9 +1,9 @@
-"""The table of options: what each takes, its default, who depends on it.
+"""The table of options: values, default and dependents of each.
 
-Called by: `generator.py` (the configuration's fields, what workers are given, the table of docs/cli.md) and the
+Called by: `generator.py` (the configuration's fields, the options of workers, the table of docs/cli.md) and the
 commands (their parser, and the message about a wrong value). An option that is added here is on the command line of
-`jitc-proxyd` and `jitc run`, in the service's configuration as `Config.FIELD`, and, if workers are given it, in the
-executor as a field of `BackendOptions::given`; what is left to write is who reads it there.
+`jitc-proxyd` and `jitc run`, in the service's configuration as `Config.FIELD`, and, if workers receive it, in the
+executor as a field of `BackendOptions::given`; only the code that reads it there remains to be written.
 """
 
 from __future__ import annotations

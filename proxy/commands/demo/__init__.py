@@ -1,1 +1,1 @@
-"""`jitc demo`: a job loses its proxy server twice and never knows."""
+"""`jitc demo`: a job loses its proxy server twice and never notices."""

@@ -1,4 +1,4 @@
-"""``jitc demo``: a training job loses a GPU's proxy server twice and never knows.
+"""``jitc demo``: a training job loses a GPU's proxy server twice and never notices.
 
 Trains examples/train_gpt.py three times on the software device: without a fault, with the worker of GPU 1 killed in the
 middle of a backward pass, and in the middle of an optimizer step. Then it compares losses, weights and optimizer state
@@ -51,7 +51,8 @@ class Run:
         return all(self.same(other, what) for what in ("losses", "weights", "optimizer", "data"))
 
     def minibatches_replayed(self) -> int:
-        """As the recoveries report it: a rank that is rolled back runs again what it had begun after the boundary."""
+        """Returns the number that the recoveries report: a rank that rolls back runs again what it had begun after the
+        boundary."""
         return sum(
             max((rank["prepared"] - one["boundary"] + 1 for rank in one.get("standings", [])), default=0)
             for one in self.recoveries
@@ -59,7 +60,7 @@ class Run:
         )
 
     def steps_lost(self, other: Run) -> int:
-        """Steps of the other run whose loss this one does not have, on the rank that lacks most."""
+        """Returns the steps of the other run whose loss this one lacks, on the rank that lacks most."""
         pairs = zip(self.records, other.records, strict=False)
         lost = [
             len(theirs["losses"]) - sum(map(operator.eq, mine["losses"], theirs["losses"])) for mine, theirs in pairs
@@ -107,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def perform(one: Run, steps: int) -> None:
-    """One training on a service of its own, so that the runs share nothing."""
+    """Runs one training with its own service, so that the runs share nothing."""
     print(f"\n== {one.title}", flush=True)
     with tempfile.TemporaryDirectory(prefix="jitc-demo-") as name:
         folder = Path(name)
@@ -123,7 +124,7 @@ def perform(one: Run, steps: int) -> None:
 
 
 def summarize(runs: list[Run], steps: int) -> dict[str, Any]:
-    """The document of --json."""
+    """Returns the document of --json."""
     recoveries = [recovery for one in runs for recovery in one.recoveries]
     keys = ("cause", "decision", "gpu", "seconds", "phases", "bytes_restored")
     return {

@@ -29,12 +29,12 @@ RANKS = 2
 
 
 class DemoFailed(Exception):
-    """The demo cannot go on; the text is for the user."""
+    """The demo cannot continue; the text is for the user."""
 
 
 @contextlib.contextmanager
 def service(folder: Path, gpus: int) -> Iterator[str]:
-    """A jitc-proxyd for the demo alone; yields its socket."""
+    """Starts a jitc-proxyd for the demo alone; yields its socket."""
     socket = str(folder / "proxyd.sock")
     log = folder / "proxyd.log"
     options = ["--die-with-parent", "--device", "software", "--gpus", str(gpus), "--socket", socket]
@@ -57,7 +57,7 @@ def _wait_ready(process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Sends SIGTERM to the process group, and SIGKILL when that is not enough."""
+    """Sends SIGTERM to the process group, and SIGKILL if that is not enough."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             if process.poll() is None:
@@ -70,7 +70,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def train(script: Path, steps: int, socket: str, folder: Path, line: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Runs the script under torchrun and hands its output on line by line. Returns the records of all ranks."""
+    """Runs the script under torchrun and forwards its output line by line. Returns the records of all ranks."""
     folder.mkdir()
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS)]
     program = [str(script), "--steps", str(steps), "--json", str(folder / "record.json")]
@@ -90,7 +90,7 @@ def train(script: Path, steps: int, socket: str, folder: Path, line: Callable[[s
 
 
 def _relay(process: subprocess.Popen[bytes], line: Callable[[str], None]) -> list[str]:
-    """Hands on every line of the job until it ends. Raises DemoFailed after the time limit."""
+    """Forwards every line of the job until it ends. Raises DemoFailed after the time limit."""
     assert process.stdout is not None
     descriptor = process.stdout.fileno()
     deadline = time.monotonic() + JOB_SECONDS

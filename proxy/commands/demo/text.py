@@ -10,7 +10,7 @@ BAR = 40
 
 
 class Shown(Protocol):
-    """What the table needs of a run."""
+    """The data of a run that the table needs."""
 
     title: str
     records: list[dict[str, Any]]
@@ -36,7 +36,7 @@ class Progress:
             print(f"   {text}", flush=True)
 
     def line(self, text: str) -> None:
-        """A line of the training job's output."""
+        """Handles a line of the training job's output."""
         words = text.split()
         if len(words) > 1 and words[0] == "step":
             step = int(words[1].split("/")[0])
@@ -66,7 +66,7 @@ def show(runs: Sequence[Shown], summary: dict[str, Any]) -> None:
 
 
 def timeline(recovery: dict[str, Any]) -> list[str]:
-    """Cause, then each phase at the time it began, with a bar of its length."""
+    """Returns the cause, then each phase at its start time, with a bar of its length."""
     total = max(float(recovery["seconds"]), 1e-9)
     lines = [f"{recovery['cause']} on GPU {recovery['gpu']}: {recovery['decision']}"]
     began = 0.0

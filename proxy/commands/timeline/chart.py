@@ -1,7 +1,7 @@
 """The bars: one recovery with a lane per rank, and all recoveries of each job along the clock.
 
-Called by: page.py. Promises: a bar's place is a share of its lane's width, so nothing is measured and nothing moves;
-each bar says in its title what it is, with its numbers.
+Called by: page.py. Promises: a bar's position is a share of its lane's width, so no layout is computed and nothing
+moves; each bar has a title with its meaning and its numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAMED, MEASURED = 0.05, 0.11
 
 
 class Scale:
-    """Seconds to a share of the width."""
+    """Maps seconds to a share of the width."""
 
     def __init__(self, first: float, last: float) -> None:
         self.first, self.last = first, max(last, first + 1e-6)
@@ -83,7 +83,7 @@ def _axis(scale: Scale, seconds: float) -> Element:
 
 
 def jobs_chart(recoveries: Sequence[Recovery]) -> Element:
-    """A row per job: when its ranks are known to have computed, and a mark for each recovery."""
+    """Draws a row per job: when its ranks are known to have computed, and a mark for each recovery."""
     first = min(one.computing_since() for one in recoveries)
     scale = Scale(first, max(one.ended for one in recoveries))
     rows = []

@@ -1,7 +1,7 @@
-"""Elements of a page, from the standard library's tree: what is text stays text, whatever it holds.
+"""Elements of a page, from the standard library's tree: text stays text, whatever it contains.
 
-Called by: the modules beside. Promises: every text and every attribute is escaped when the page is written; a text of
-a user cannot break out of its line, nor turn the line's direction, and is cut where it is longer than a line.
+Called by: the modules beside. Promises: every text and every attribute is escaped when the page is written; a user's
+text cannot break out of its line, nor change the line's direction, and is truncated if it is longer than a line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ Child = Element | str
 
 
 def element(tag: str, *children: Child, **attributes: object) -> Element:
-    """An attribute's name may end in _, where Python has a word of that name; its other _ are hyphens."""
+    """Creates an element. An attribute's name may end in _ if Python has a keyword of that name; its other _ are
+    hyphens."""
     made = Element(
         tag, {name.rstrip("_").replace("_", "-"): printable(str(value), LINE) for name, value in attributes.items()}
     )
@@ -30,13 +31,13 @@ def element(tag: str, *children: Child, **attributes: object) -> Element:
 
 
 def lines(texts: Sequence[str], **attributes: object) -> Element:
-    """A paragraph of them."""
+    """Returns a paragraph of lines."""
     broken = [child for text in texts for child in (text, element("br"))]
     return element("p", *broken[:-1], **attributes)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Child]], *, caption: str = "", numbers: int = 0) -> Element:
-    """numbers: from this column on, cells are numbers, on the right."""
+    """Returns a table. numbers: from this column on, cells are numbers, aligned right."""
     kind = ["text" if at < numbers or not numbers else "number" for at in range(len(heads))]
     head = element("tr", *(element("th", one, scope="col", class_=kind[at]) for at, one in enumerate(heads)))
     body = [element("tr", *(element("td", one, class_=kind[at]) for at, one in enumerate(row))) for row in rows]
@@ -47,7 +48,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Child]], *, caption: str
 
 
 def document(title: str, style: str, *body: Child) -> str:
-    """A whole page that loads nothing and runs nothing."""
+    """Returns a whole page that loads nothing and runs nothing."""
     rules = element("style")
     rules.text = style  # ours, of many lines
     head = element(

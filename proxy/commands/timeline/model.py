@@ -1,7 +1,7 @@
-"""The recoveries of a report as lanes and spans: what the page and the trace both draw.
+"""The recoveries of a report as lanes and spans, which the page and the trace both draw.
 
 Called by: page.py, trace.py. Promises: pure; a lane's pieces follow each other without gap or overlap from the lane's
-first to its last second; a report of an older service, which has no times of ranks, is drawn as far as it goes.
+first to its last second; a report of an older service, which has no times of ranks, is drawn with the data that it has.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ACTIVITIES = (COMPUTE, WAITING, "fence", "rebuild", "restore", "resume", "replay
 
 @dataclass(frozen=True)
 class Span:
-    """Seconds since the fault was noticed."""
+    """A span, in seconds since the fault was noticed."""
 
     what: str
     start: float
@@ -48,12 +48,12 @@ class Lane:
         return sum(one.seconds for one in self.spans if one.what == phase)
 
     def caught_up(self, end: float) -> float:
-        """When it computes again: at the end of its replay, else with the recovery."""
+        """Returns when the rank computes again: at the end of its replay, otherwise with the recovery."""
         replays = [one.end for one in self.spans if one.what == "replay"]
         return min(max(replays), end) if replays else end
 
     def pieces(self, first: float, end: float, last: float) -> Iterator[Span]:
-        """What the rank does from first to last. end: of the recovery."""
+        """Returns the rank's activity from first to last. end: of the recovery."""
         caught_up, at = self.caught_up(end), self.stopped
         if first < self.stopped:
             yield Span(COMPUTE, first, self.stopped - first)
@@ -91,7 +91,7 @@ class Recovery:
         return self.began + self.seconds
 
     def computing_since(self) -> float:
-        """By the clock: from when on a rank of it is known to have computed."""
+        """Returns the clock time from which a rank is known to have computed."""
         return self.began + min((one.stopped - one.computed for one in self.lanes), default=0.0)
 
     def fault(self) -> str:
@@ -123,7 +123,7 @@ def _recovery(number: int, document: Mapping[str, Any]) -> Recovery:
 
 
 def _of_before(number: int, document: Mapping[str, Any]) -> Recovery:
-    """Of a service that reports the sums of phases only: they are drawn one after the other."""
+    """Handles a service that reports only the sums of phases: they are drawn one after the other."""
     phases, at = [], 0.0
     for name, seconds in document["phases"].items():
         phases.append(Span(name, at, seconds))

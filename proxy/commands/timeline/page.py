@@ -1,7 +1,7 @@
-"""The report as one page for a browser: what happened when, what each rank did meanwhile, and the same as tables.
+"""The report as one page for a browser: the events, each rank's activity meanwhile, and the same as tables.
 
 Called by: the jitc command. Promises: the page is one file that loads nothing and runs nothing; every text that comes
-from a job is shown as text; what a bar shows a table has as a number.
+from a job is shown as text; a table has the number of every bar.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OPEN_RANKS = 8
 
 
 def page(report: Mapping[str, Any], asked: float) -> str:
-    """asked: when the service was asked, by the clock."""
+    """Returns the page. asked: clock time of the request to the service."""
     found = recoveries(report)
     body: list[Child] = [
         element("h1", "Recoveries"),
@@ -102,7 +102,7 @@ def _section(one: Recovery) -> Element:
 
 
 def _ranks(one: Recovery) -> list[Element]:
-    """The lanes as numbers. A report of an older service has none."""
+    """Returns the lanes as numbers. A report of an older service has none."""
     if not any(lane.spans for lane in one.lanes):
         return []
     phases = [name for name in ACTIVITIES if any(lane.seconds(name) for lane in one.lanes)]

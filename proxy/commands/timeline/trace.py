@@ -19,7 +19,7 @@ MORE_LINES = 1_000_000_000
 
 
 def trace(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The document: `traceEvents` and how to read its times."""
+    """Returns the document: `traceEvents` and the meaning of its times."""
     found = recoveries(report)
     others = [one for kind in ("validations", "divergences", "races") for one in report[kind]]
     starts = [one.computing_since() for one in found] + [one["time"] for one in others]
@@ -34,8 +34,8 @@ def trace(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Threads:
-    """Where each session's line ends so far. The clock may have been set between two recoveries: the later one then
-    begins where the line ends."""
+    """The current end of each session's line. If the clock was set between two recoveries, the later one starts where
+    the line ends."""
 
     def __init__(self, found: list[Recovery]) -> None:
         self._ends: dict[int, float] = {}
@@ -43,11 +43,12 @@ class _Threads:
         self._newest = {lane.session: one.number for one in found for lane in one.lanes}
 
     def begin(self, one: Recovery, base: float) -> float:
-        """Returns where the recovery begins."""
+        """Returns the start of the recovery."""
         return max([base, *(self._ends[lane.session] for lane in one.lanes if lane.session in self._ends)])
 
     def line(self, pid: int, base: float, end: float) -> int:
-        """The thread for a recovery. Two of one job's name may run at a time, where no communicator connects them."""
+        """Returns the thread for a recovery. Two with one job's name may run at a time if no communicator connects
+        them."""
         ends = self._lines.setdefault(pid, [])
         at = next((at for at, until in enumerate(ends) if until <= base), len(ends))
         ends[at:] = [end, *ends[at + 1 :]]
@@ -57,7 +58,8 @@ class _Threads:
         return {at and MORE_LINES + at: "recovery" for at in range(max(1, len(self._lines.get(pid, ()))))}
 
     def pieces(self, one: Recovery, lane: Lane, base: float) -> list[Span]:
-        """What the rank did since the recovery before. What it computes after its newest one is not in the report."""
+        """Adds the rank's activity since the previous recovery. The report does not have computation after the newest
+        one."""
         end = lane.caught_up(one.seconds)
         last = end + AFTER_SECONDS if self._newest[lane.session] == one.number else end
         first = max(lane.stopped - lane.computed, self._ends.get(lane.session, float("-inf")) - base)
@@ -66,7 +68,7 @@ class _Threads:
 
 
 def _pids(report: Mapping[str, Any]) -> dict[str, int]:
-    """Numbers from 1 for jobs in the order of their first mention. A validation names no job."""
+    """Returns numbers from 1 for jobs in the order of their first mention. A validation names no job."""
     jobs = [str(one["job"]) for kind in ("recoveries", "divergences", "races") for one in report[kind]]
     jobs += ["validations"] if report["validations"] else []
     return {job: pid for pid, job in enumerate(dict.fromkeys(jobs), 1)}
@@ -115,13 +117,13 @@ def _about(name: str, pid: int, tid: int, arguments: dict[str, Any]) -> dict[str
 
 
 def _instant(name: str, pid: int, seconds: float, arguments: dict[str, Any]) -> dict[str, Any]:
-    """On the job's own line, seen across the process."""
+    """Returns a mark on the job's own line, visible across the process."""
     return {"ph": "i", "s": "p", "name": name, "pid": pid, "tid": 0, "ts": _micros(seconds), "args": arguments}
 
 
 def _row(pid: int, tid: int, base: float, spans: Sequence[Span], arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Spans that follow each other. The report's numbers are rounded, so one may seem to begin before the one before
-    ends: it begins there."""
+    """Adds consecutive spans. The report's numbers are rounded, so a span may seem to start before the previous one
+    ends: it then starts there."""
     at = 0
     for one in spans:
         start = max(_micros(base + one.start), at)

@@ -7,7 +7,7 @@ import time
 
 
 def duration(seconds: float) -> str:
-    """Three digits and a unit: 0, 412 us, 4.1 ms, 1.25 s, 2 min 05 s, 3 h 20 min."""
+    """Formats three digits and a unit: 0, 412 us, 4.1 ms, 1.25 s, 2 min 05 s, 3 h 20 min."""
     micros = seconds * 1e6
     if micros < 0.5:
         return "0"
@@ -31,12 +31,12 @@ def _three(value: float) -> str:
 
 
 def clock(when: float) -> str:
-    """A time of the clock, in UTC."""
+    """Formats a time of the clock, in UTC."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(when)) + f".{int(when % 1 * 1000):03} UTC"
 
 
 def ticks(last: float, count: int = 8) -> list[float]:
-    """Round numbers from 0 to last, at most count of them beside 0."""
+    """Returns round numbers from 0 to last, at most count of them besides 0."""
     if last <= 0:
         return [0.0]
     step: float = 10 ** math.floor(math.log10(last / count))

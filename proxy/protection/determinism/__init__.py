@@ -1,1 +1,1 @@
-"""Whether a minibatch that is run again gives the same results, and how far they may differ."""
+"""Tests whether a minibatch that is run again gives the same results, and bounds their differences."""

@@ -1,6 +1,6 @@
-"""Results that came out otherwise in a replay: counted together, and as a text.
+"""Results that differed in a replay: their sum, and as a text.
 
-Called by: validations and recoveries (their documents), the jitc command (what it says of these). Pure.
+Called by: validations and recoveries (their documents), the jitc command (its text about these). Pure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def together(seen: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The differences that several sessions have counted, as one."""
+    """Adds up the differences that several sessions have counted."""
     found = list(seen)
     return {
         "results": sum(int(one["results"]) for one in found),
@@ -19,7 +19,7 @@ def together(seen: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def differences_text(seen: dict[str, Any]) -> str:
-    """The results that differ between program and replay, as a text; empty when there are none."""
+    """Returns a text about the results that differ between program and replay; empty if there are none."""
     if not seen.get("results"):
         return ""
     tolerated = f" ({seen['bound']:.1g} is tolerated)" if "bound" in seen else ""

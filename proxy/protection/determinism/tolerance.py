@@ -1,11 +1,11 @@
-"""How far a replay's numbers may be from those that a program has read (`--replay-mismatch`).
+"""The bound on differences between a replay's numbers and those that a program has read (`--replay-mismatch`).
 
 Many programs on a GPU compute other last digits each time: atomics, split-K, attention's backward. The replay of such a
-program need not be bit-identical: numbers that differ within a bound are counted, and training goes on. A difference in
-what steers the program is never tolerated (executor/comparison/tolerance.h). The bound follows from the differences that
+program need not be bit-identical: numbers that differ within a bound are counted, and training continues. A difference
+that steers the program is never tolerated (executor/comparison/tolerance.h). The bound follows from the differences that
 the job showed when one of its minibatches was run twice (validation.py).
 
-Called by: recoveries (the bound, the report), validations (what they found), in the coordinator's thread and in jobs'.
+Called by: recoveries (the bound, the report), validations (their findings), in the coordinator's thread and in jobs'.
 Promise: `auto` tolerates nothing on a deterministic device, nor in a job that a validation found identical.
 """
 
@@ -30,7 +30,7 @@ MEASURING = 1e300
 
 
 class Tolerances:
-    """Of all jobs."""
+    """The tolerances of all jobs."""
 
     def __init__(self, config: Config) -> None:
         self._mode = config.replay_mismatch
@@ -40,11 +40,12 @@ class Tolerances:
 
     @property
     def careful(self) -> bool:
-        """Whether a validation could end a job that would otherwise go on: what steers the program may differ."""
+        """Returns whether a validation could end a job that would otherwise continue, if values that steer it
+        differ."""
         return not self._deterministic
 
     def bound(self, group: Sequence[Rank]) -> float:
-        """The bound for the replay of these sessions; 0: bit by bit."""
+        """Returns the bound for the replay of these sessions; 0: bit by bit."""
         if self._mode == STRICT or (self._mode == AUTO and self._deterministic):
             return 0.0
         with self._lock:
@@ -57,7 +58,7 @@ class Tolerances:
         return min(MOST, max(LEAST, TIMES * largest))
 
     def learn(self, group: Iterable[Rank], document: dict[str, Any]) -> None:
-        """Takes in the result of a validation."""
+        """Records the result of a validation."""
         if document["outcome"] not in ("identical", "different"):
             return
         results = document["differences"]
@@ -71,5 +72,5 @@ class Tolerances:
 
 
 def differences(group: Iterable[Rank]) -> dict[str, Any]:
-    """How many results differed in the replay that has just ended, and how far."""
+    """Returns how many results differed in the replay that has just ended, and by how much."""
     return together(one["differences"] for one in stats_of(group).values() if "differences" in one)

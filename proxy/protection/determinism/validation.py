@@ -1,11 +1,12 @@
-"""Validations: whether a job can be guaranteed, found by running one of its minibatches twice.
+"""Validations: test whether the guarantees hold for a job, by running one of its minibatches twice.
 
-All ranks stop before the same optimizer step and hash what is live. They are taken back to their boundary as after a
-fault, memory that is not restored is poisoned, the minibatch is replayed, and before the step each rank compares. A
-difference means that something the job depends on does not come back.
+All ranks stop before the same optimizer step and hash live memory. They roll back to their boundary as after a fault,
+unrestored memory is poisoned, the minibatch is replayed, and before the step each rank compares. A difference means
+that the job depends on something that is not restored.
 
 Called by: the coordinator, in its thread; only a `PendingValidation` is shared with others. Promises: one run per job
-at a time; a rank that does not come, or a fault in between, ends a run as interrupted; the job goes on in any case.
+at a time; a rank that does not reach the step, or a fault in between, ends a run as interrupted; the job continues in
+any case.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class _Run:
         return {one.session.number for one in self.arrived} >= {one.number for one in self.members}
 
     def since(self) -> float:
-        """Seconds since the first rank stopped; 0 as long as none has."""
+        """Returns the seconds since the first rank stopped; 0 as long as none has."""
         return time.monotonic() - self.arrived[0].noticed if self.arrived else 0.0
 
 
@@ -79,7 +80,7 @@ class Validations:
             return list(self._documents)
 
     def busy(self) -> bool:
-        """Whether ranks are stopped for a validation; ticks must come fast then."""
+        """Returns whether ranks are stopped for a validation; ticks must then be frequent."""
         return any(run.arrived for run in self._runs)
 
     def want(self, validation: PendingValidation) -> None:
@@ -94,7 +95,8 @@ class Validations:
         return self._begin(group, [validation])
 
     def arrived(self, report: FaultReported) -> FaultReported | None:
-        """A rank has stopped. Returns the report to recover from, once all ranks have, or when no run waits for it."""
+        """Handles a rank that has stopped. Returns the report to recover from, once all have, or if no run waits for
+        it."""
         run = next((one for one in self._runs if report.session in one.members and not one.replaying), None)
         if run is None:
             return report
@@ -105,7 +107,7 @@ class Validations:
         return report
 
     def tick(self) -> FaultReported | None:
-        """Collects verdicts and begins what is due. Returns a report to recover from when a rank is stopped for too
+        """Collects verdicts and starts due validations. Returns a report to recover from if a rank is stopped for too
         long."""
         overdue = None
         waiting, self._waiting = self._waiting, []
@@ -125,14 +127,15 @@ class Validations:
         return overdue
 
     def closed(self, session: Rank) -> FaultReported | None:
-        """Its process has ended. Returns a report to recover from when another rank is stopped for a run that has
-        ended."""
+        """Handles the end of a rank's process. Returns a report to recover from if another rank is stopped for a run
+        that has ended."""
         self._newest.pop(session.number, None)
         self._paid.pop(session.number, None)
         return self._interrupt([session], "a process has ended")
 
     def disturbed(self, group: Sequence[Rank]) -> FaultReported | None:
-        """The sessions were recovered from a fault, so measurements of ranks may be gone. Returns as closed() does."""
+        """Handles a recovery of the sessions, after which measurements of ranks may be lost. Returns as closed()
+        does."""
         return self._interrupt(group, "a fault came in between")
 
     def _interrupt(self, sessions: Sequence[Rank], why: str) -> FaultReported | None:

@@ -1,1 +1,1 @@
-"""Replicas: which blocks ranks hold equal, and which blocks therefore need no copies."""
+"""Replicas: finds the blocks that are equal on several ranks, which therefore need no copies."""

@@ -1,10 +1,10 @@
-"""Classes of live blocks, found by comparing measured tables of all ranks at two boundaries in a row.
+"""Classes of live blocks, found by comparing measured tables of all ranks at two consecutive boundaries.
 
-Called by: the policies. Pure. *Stable*: unchanged from a boundary until the next optimizer step begins; else *mutable*
-between steps. *Replicated*: another rank holds the same bytes at the same ordinal; else *rank-local*. Nothing is
-assumed: a block that was not measured counts as mutable and changed. Small blocks are counters, flags and scales:
-whether they change in a minibatch, and whether ranks hold the same, is different from one boundary to the next. So they
-always are mutable and never rank-local, and workers treat them as if they were both.
+Called by: the policies. Pure. *Stable*: unchanged from a boundary until the next optimizer step starts; otherwise
+*mutable* between steps. *Replicated*: another rank holds the same bytes at the same ordinal; otherwise *rank-local*.
+Nothing is assumed: a block that was not measured counts as mutable and changed. Small blocks are counters, flags and
+scales: whether they change in a minibatch, and whether they are equal on all ranks, varies from boundary to boundary.
+So they are always mutable and never rank-local, and workers treat them as if they were both.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SMALL = 1024
 
 @dataclass(frozen=True)
 class Row:
-    """A live block: its hash at the boundary, and at the begin of the optimizer step before it."""
+    """A live block: its hash at the boundary, and at the start of the optimizer step before it."""
 
     ordinal: int
     size: int
@@ -44,7 +44,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Classes:
-    """Of one rank's blocks, by ordinal. Both are copied at each boundary; rank-local ones also when a step begins."""
+    """The classes of one rank's blocks, by ordinal. Both are copied at each boundary; rank-local ones also before a
+    step."""
 
     mutable: frozenset[int]
     rank_local: frozenset[int]
@@ -54,14 +55,14 @@ class Classes:
 
 @dataclass(frozen=True)
 class Finding:
-    """The classes of each rank; obstacle: why peers cannot give the state back ("" when they can)."""
+    """The classes of each rank; obstacle: why peers cannot supply the state ("" if they can)."""
 
     classes: Mapping[int, Classes] = field(default_factory=dict)
     obstacle: str = ""
 
 
 def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Finding:
-    """Classes from the tables of boundaries n and n + 1 of all ranks of a group."""
+    """Derives classes from the tables of boundaries n and n + 1 of all ranks of a group."""
     replicated = replicas(later)
     classes: dict[int, Classes] = {}
     for rank, table in later.items():
@@ -87,7 +88,7 @@ def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Findin
 
 
 def replicas(tables: Mapping[int, Table]) -> dict[int, set[int]]:
-    """Per rank the ordinals of blocks that some other rank has too, of the same size and content.
+    """Returns, per rank, the ordinals of blocks that some other rank has too, with the same size and content.
 
     Equal bytes elsewhere, such as zeroed buffers, do not count: a restore may know only ordinal and size
     (block_match.py).

@@ -1,4 +1,4 @@
-"""Replicas that have stopped agreeing, reported in the output of programs and service and in `jitc report`.
+"""Replicas that no longer agree, reported in the output of programs and service and in `jitc report`.
 
 Called by: the policies (which find them) and healings, in the coordinator's thread; gRPC threads read the documents.
 Promise: a divergence is reported once; its outcome may change later.
@@ -26,7 +26,7 @@ CALL_SECONDS = 10.0
 
 
 class Divergence:
-    """The result of one look at the replicas of a group. Sessions are keyed by their numbers."""
+    """The result of one comparison of the replicas of a group. Sessions are keyed by their numbers."""
 
     def __init__(self, job: str, sessions: dict[int, Rank], boundary: int, splits: list[Split], heals: bool) -> None:
         self.job, self.sessions, self.boundary, self.splits = job, sessions, boundary, splits
@@ -37,12 +37,12 @@ class Divergence:
         self.outcome = self._expected()
 
     def healable(self) -> list[Split]:
-        """Blocks that most ranks hold equal and that optimizer steps write: no program means one rank to differ in
-        these."""
+        """Returns blocks that are equal on most ranks and that optimizer steps write: no program intends one rank to
+        differ in these."""
         return [one for one in self.splits if one.majority and one.stepped and one.ordinal in self._still_split]
 
     def update(self, still_split: set[int], boundary: int) -> bool:
-        """Takes in which blocks still differ at the boundary. Returns False when none does."""
+        """Records which blocks still differ at the boundary. Returns False if none does."""
         self._still_split &= still_split
         if not self._still_split and not self.outcome.startswith("healed"):
             self.outcome = f"the ranks agreed again at boundary {boundary}"
@@ -58,7 +58,7 @@ class Divergence:
         return "left as it is"
 
     def text(self) -> str:
-        """One line for people."""
+        """Returns one line for users."""
         blocks = "1 block" if len(self.splits) == 1 else f"{len(self.splits)} blocks"
         return (
             f"replicas have stopped agreeing: at boundary {self.boundary} {blocks} that ranks held equal before "
@@ -104,7 +104,7 @@ class Divergence:
         return " and ".join(one.label() for one in self.by_rank(numbers))
 
     def by_rank(self, numbers: Numbers | None = None) -> Sequence[Rank]:
-        """These sessions, or all of them, in the order of their ranks."""
+        """Returns these sessions, or all of them, in the order of their ranks."""
         chosen = [one for one in self.sessions.values() if numbers is None or one.number in numbers]
         return sorted(chosen, key=lambda one: (one.rank, one.number))
 
@@ -117,7 +117,7 @@ class Divergences:
         self._found: list[Divergence] = []
 
     def add(self, found: Divergence) -> None:
-        """Reports it at once; its outcome may change later."""
+        """Reports a divergence at once; its outcome may change later."""
         with self._lock:
             self._found = [*self._found[-KEPT + 1 :], found]
         self.say(found, found.text())

@@ -1,6 +1,6 @@
-"""What is known about one group, and when its findings are enough to rely on peers.
+"""The findings about one group, and whether they are enough to rely on peers.
 
-Called by: the policies, in the coordinator's thread. Pure but for the state that it is.
+Called by: the policies, in the coordinator's thread. Pure except for its own state.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNDECIDED = 100
 
 @dataclass(eq=False)
 class GroupPolicy:
-    """What is known about one group."""
+    """The findings about one group."""
 
     members: tuple[int, ...]
     #: Ranks wait for each other before a step, and copies are made then; on for all ranks before peers are relied on.
@@ -55,8 +55,8 @@ class GroupPolicy:
     ticked: float = 0.0  # when it was last looked at
 
     def due(self, now: float) -> bool:
-        """Whether it is to be looked at now: where nothing is measured or waited for, each look takes time of a job
-        that runs well."""
+        """Returns whether to compare the group now: unless it is measured or waited for, each comparison costs a
+        healthy job time."""
         waits = self.measuring or self.looking or self.leaving_at is not None or self.reserve.wanted
         if self.peer and not waits and now - self.ticked < REST_SECONDS:
             return False
@@ -64,7 +64,7 @@ class GroupPolicy:
         return True
 
     def needs_peers(self) -> bool:
-        """Whether the newest boundary may lack copies, so that only peers have some of its blocks."""
+        """Returns whether the newest boundary may lack copies, so that only peers have some of its blocks."""
         return self.peer or self.leaving_at is not None
 
     def note(self, finding: Finding) -> None:
@@ -73,7 +73,8 @@ class GroupPolicy:
         self.obstacles += bool(finding.obstacle)
 
     def agreed(self) -> dict[int, Classes] | None:
-        """The classes in which the newest findings agree; classified is what all of them have classified."""
+        """Returns the classes in which the newest findings agree; classified: the blocks that all of them have
+        classified."""
         newest = self.findings[-1].classes
         if len(self.findings) < AGREEING or any(one.obstacle or one.classes != newest for one in self.findings):
             return None
@@ -86,13 +87,13 @@ class GroupPolicy:
         }
 
     def hopeless(self) -> str:
-        """Why measuring any longer is of no use; empty when it may be."""
+        """Returns why further measuring is of no use; empty if it may be."""
         if self.obstacles >= OBSTACLES:
             return next((one.obstacle for one in reversed(self.findings) if one.obstacle), "")
         return "blocks change their class again and again" if self.found >= UNDECIDED else ""
 
     def covers(self, found: Mapping[int, Classes]) -> bool:
-        """Whether the blocks that are copied now still include all that must be."""
+        """Returns whether the blocks that are copied now still include all that must be."""
         relied_on = self.classes
         return all(
             number in relied_on
@@ -102,7 +103,7 @@ class GroupPolicy:
         )
 
     def forget(self) -> None:
-        """What was found so far does not count any more."""
+        """Drops the findings so far."""
         self.findings.clear()
         self.tables.clear()
         self.found = self.obstacles = 0

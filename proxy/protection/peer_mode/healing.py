@@ -1,10 +1,11 @@
-"""Healing: an odd rank takes the bytes that most ranks hold, when `--heal-replicas` says so.
+"""Healing: an odd rank takes the bytes that most ranks hold, with `--heal-replicas`.
 
 All ranks stop after the same boundary, before anything else runs, so that no result of the next minibatch is known yet.
-They are taken back to that boundary as after a fault, and the odd ranks take the majority's bytes.
+They roll back to that boundary as after a fault, and the odd ranks take the majority's bytes.
 
 Called by: the policies (want) and the coordinator in its thread, a recovery in the thread of its job (heal). Promises:
-one run per group at a time; a rank that does not come, or a fault in between, ends a run; the job goes on in any case.
+one run per group at a time; a rank that does not reach the boundary, or a fault in between, ends a run; the job
+continues in any case.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ CALL_SECONDS = 10.0
 
 
 class Restorer(Protocol):
-    """What a recovery has restored ranks with (../../recovery/restore/restore.py)."""
+    """The part of a recovery that has restored the ranks (../../recovery/restore/restore.py)."""
 
     def all_were_at(self, boundary: int) -> bool:
-        """Whether it was the newest boundary of every rank, so that no rank has run on from it."""
+        """Returns whether it was the newest boundary of every rank, so that no rank has run past it."""
 
     def replace(self, session: Rank, holder: Rank, ordinals: set[int], boundary: int) -> None:
-        """The session takes these blocks as the holder has them. All ranks are restored to the boundary already."""
+        """Replaces these blocks of the session by the holder's. All ranks are already restored to the boundary."""
 
 
 @dataclass(eq=False)
@@ -57,7 +58,7 @@ class _Run:
         return {one.session.number for one in self.arrived} >= self.found.sessions.keys()
 
     def overdue(self) -> bool:
-        """Whether the first rank has waited too long for the others."""
+        """Returns whether the first rank has waited too long for the others."""
         return not self.gathered and bool(self.arrived) and time.monotonic() - self.arrived[0].noticed > GATHER_SECONDS
 
 
@@ -71,12 +72,12 @@ class Healings:
         self._runs: list[_Run] = []
 
     def busy(self) -> bool:
-        """Whether ranks are stopped for a healing; ticks must come fast then."""
+        """Returns whether ranks are stopped for a healing; ticks must then be frequent."""
         with self._lock:
             return any(run.arrived for run in self._runs)
 
     def want(self, found: Divergence) -> None:
-        """Has the ranks stop at one of the next boundaries. Without effect while that is under way."""
+        """Makes the ranks stop at one of the next boundaries. Has no effect while that is in progress."""
         if not found.heals or self._of(found.sessions.values()):
             return
         newest = max((int(one.get("boundary", 0)) for one in stats_of(found.sessions.values()).values()), default=0)
@@ -88,7 +89,8 @@ class Healings:
                 self._runs.append(_Run(found, hopeless="; ".join(refusals)))
 
     def arrived(self, report: FaultReported) -> FaultReported | None:
-        """A rank has stopped. Returns the report to recover from, once all ranks have, or when no run waits for it."""
+        """Handles a rank that has stopped. Returns the report to recover from, once all have, or if no run waits for
+        it."""
         run = next(iter(self._of([report.session])), None)
         if run is None:
             return report
@@ -100,7 +102,7 @@ class Healings:
         return report if run.gathered else None
 
     def tick(self) -> FaultReported | None:
-        """Returns a report to recover from, without healing, when a rank has waited too long for the others."""
+        """Returns a report to recover from, without healing, if a rank has waited too long for the others."""
         with self._lock:
             late = next((run for run in self._runs if run.overdue()), None)
         if late is None:
@@ -109,7 +111,8 @@ class Healings:
         return late.arrived[0]
 
     def closed(self, session: Rank) -> FaultReported | None:
-        """Its process has ended. Returns a report to recover from when other ranks are stopped because of the run."""
+        """Handles the end of a rank's process. Returns a report to recover from if other ranks are stopped because of
+        the run."""
         for run in self._of([session]):
             self._end(run, "not healed: a process has ended")
             if not run.gathered:
@@ -117,7 +120,8 @@ class Healings:
         return None
 
     def disturbed(self, sessions: Iterable[Rank]) -> FaultReported | None:
-        """The sessions were recovered. Returns a report to recover from when a rank has come to the boundary since."""
+        """Handles a recovery of the sessions. Returns a report to recover from if a rank has reached the boundary
+        since."""
         runs = self._of(sessions)
         for run in runs:
             self._end(run, "not healed: a fault came in between")
@@ -154,7 +158,8 @@ class Healings:
 
 
 def _ask_to_stop(sessions: Iterable[Rank], boundary: int) -> list[str]:
-    """Asks the ranks to stop after the boundary. Returns why some will not: past it, or with a dying worker."""
+    """Asks the ranks to stop after the boundary. Returns why some will not: they are past it, or their worker is
+    dying."""
     request = functools.partial(worker_pb2.HoldRequest, boundary=boundary)
     asked = [
         one.worker.ask("Hold", request(session=one.number), CALL_SECONDS) for one in sessions if one.worker is not None

@@ -1,8 +1,7 @@
-"""Looks at what the ranks of a group hold at one boundary, and what becomes of blocks that they held equal.
+"""Compares the blocks of a group's ranks at one boundary, and follows blocks that were equal.
 
-Called by: the policies, in the coordinator's thread, again and again and after each recovery. Promises: blocks that
-have stopped to be equal are reported once, and given to the healings; only boundaries that belong together are looked
-at.
+Called by: the policies, in the coordinator's thread, repeatedly and after each recovery. Promises: blocks that are no
+longer equal are reported once, and passed to the healings; only boundaries that belong together are compared.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from .unevenness import Stats
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the first look after a recovery has found."""
+    """The result of the first comparison after a recovery."""
 
     boundary: int  # the newest that all ranks have; of ranks whose numbers differ the largest
     blocks: int = 0  # that ranks had held equal, and hold equal
@@ -31,13 +30,14 @@ class Comparison:
 
 
 def newer(boundaries: Boundaries, stats: Stats, counter: str) -> dict[int, int] | None:
-    """The newest boundary of each session by this counter of its worker. None: not each has one after the given."""
+    """Returns the newest boundary of each session by this counter of its worker. None: not each has one after the
+    given."""
     newest = {number: int(stats.get(number, {}).get(counter, 0)) for number in boundaries}
     return newest if all(newest[number] > boundary for number, boundary in boundaries.items()) else None
 
 
 class Looks:
-    """At all groups."""
+    """The comparisons of all groups."""
 
     def __init__(self, ranks: Ranks, divergences: Divergences, healings: Healings) -> None:
         self._ranks, self._divergences, self._healings = ranks, divergences, healings
@@ -64,7 +64,7 @@ class Looks:
     def compare(
         self, group: Sequence[Rank], policy: GroupPolicy, boundaries: Boundaries, stats: Stats
     ) -> Comparison | None:
-        """The ranks with each other at a boundary after the given ones. None: they have none so far."""
+        """Compares the ranks at a boundary after the given ones. None: they have none so far."""
         uneven, after = policy.unevenness.found, max(boundaries.values())
         newest = newer(boundaries, stats, "committed" if uneven or policy.spaced else "boundary")
         if newest is None:

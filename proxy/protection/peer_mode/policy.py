@@ -1,8 +1,8 @@
-"""How the blocks of each group are kept: copies of all, or only of those that peers cannot give back.
+"""The policy of each group: copies of all blocks, or only of those that peers cannot supply.
 
-Called by: the coordinator (tick, while no events come) in its thread; recoveries in theirs. Promises: a group begins
-with copies of everything, so that rolling back is always possible; it changes to peer mode only after several measured
-boundaries agree, is measured again from time to time, and returns to copies at any doubt, saying why.
+Called by: the coordinator (tick, while no events come) in its thread; recoveries in theirs. Promises: a group starts
+with copies of everything, so that a rollback is always possible; it changes to peer mode only after several measured
+boundaries agree, is measured again from time to time, and returns to copies at any doubt, with a reason.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Policies:
         self._groups: dict[int, GroupPolicy] = {}  # by session
 
     def peer_mode(self, group: Sequence[Rank]) -> bool:
-        """Whether the newest boundary may lack copies, so that only peers have some of its blocks."""
+        """Returns whether the newest boundary may lack copies, so that only peers have some of its blocks."""
         policies = [self._groups.get(one.number) for one in group]
         return any(policy is not None and policy.needs_peers() for policy in policies)
 
@@ -57,7 +57,7 @@ class Policies:
         self._spacings.restore(sessions)
 
     def resume(self, sessions: Sequence[Rank]) -> None:
-        """Jobs of the service before: those in peer mode go back to copies, and are measured anew."""
+        """Takes over jobs of the previous service: those in peer mode return to copies, and are measured again."""
         for session in sessions:
             if session.peer_mode and session.number not in self._groups:
                 group = self._ranks.group([session]) or [session]
@@ -66,11 +66,11 @@ class Policies:
                 self._groups |= {one.number: policy for one in group}
 
     def forget(self, session: Rank) -> None:
-        """It was closed; the rest of its group starts anew."""
+        """Handles a closed session; the rest of its group starts again."""
         self._groups.pop(session.number, None)
 
     def _heal(self, group: Sequence[Rank], restore: Restorer, boundary: int) -> None:
-        """Runs in a recovery, with all ranks restored to the boundary: odd ranks take the majority's bytes, when ranks
+        """Runs in a recovery, with all ranks restored to the boundary: odd ranks take the majority's bytes, if ranks
         have stopped for that."""
         healed = self._healings.heal(group, restore, boundary)
         policy = self._groups.get(group[0].number) if healed else None
@@ -83,14 +83,14 @@ class Policies:
         self._send_all(group, policy)
 
     def restored(self, group: Sequence[Rank], restore: Restorer, boundaries: Boundaries) -> None:
-        """All ranks are at their boundaries; what was seen of later ones is not what they will hold there."""
+        """Handles ranks that are at their boundaries again: findings about later ones no longer hold."""
         for policy in {id(one): one for session in group if (one := self._groups.get(session.number))}.values():
             policy.looked_at = min(policy.looked_at, *boundaries.values())
         if len(numbers := set(boundaries.values())) == 1:
             self._heal(group, restore, numbers.pop())
 
     def compare(self, group: Sequence[Rank], boundaries: Boundaries) -> Comparison | None:
-        """What the ranks hold at a boundary after these, to which a recovery has taken them. None: they have none so
+        """Compares the ranks at a boundary after these, to which a recovery has taken them. None: they have none so
         far."""
         stats = stats_of(group)
         if len(group) == 1:
@@ -102,12 +102,13 @@ class Policies:
         return self._looks.compare(group, policy, boundaries, stats)
 
     def replayed(self, session: Rank) -> tuple[int, bool]:
-        """Highest op executed, asked now; and whether the ops after it wait for the program to read its results."""
+        """Returns the highest op executed, queried now; and whether the ops after it wait for the program to read its
+        results."""
         stats = session_stats(session)
         return int(stats.get("executed", 0)), bool(stats.get("held_back", False))
 
     def busy(self) -> bool:
-        """Whether a group is being measured or looked at; ticks must come fast then."""
+        """Returns whether a group is being measured or compared; ticks must then be frequent."""
         return any(
             policy.leaving_at is not None or policy.looking or (not policy.settled and policy.measuring)
             for policy in self._groups.values()
@@ -135,7 +136,7 @@ class Policies:
     # -- groups -----------------------------------------------------------------------------------
 
     def _grouped(self) -> list[Sequence[Rank]]:
-        """Groups of two or more whose communicators are complete."""
+        """Returns groups of two or more whose communicators are complete."""
         ranks, groups, seen = self._ranks, [], set[int]()
         with ranks.changed:
             for number, session in ranks.sessions.items():
@@ -152,7 +153,7 @@ class Policies:
         return groups
 
     def _policy(self, group: Sequence[Rank]) -> GroupPolicy | None:
-        """The group's policy; None when it has only now begun."""
+        """Returns the group's policy; None if it has only just started."""
         members = tuple(session.number for session in group)
         policies = {id(self._groups.get(number)): self._groups.get(number) for number in members}
         policy = next(iter(policies.values()))
@@ -235,7 +236,7 @@ class Policies:
         self._send_all(group, policy)
 
     def _leave(self, group: Sequence[Rank], policy: GroupPolicy) -> None:
-        """Ends peer mode, once every boundary that is kept has all its copies."""
+        """Ends peer mode, once every kept boundary has all its copies."""
         assert policy.leaving_at is not None
         if policy.leaving_at == UNKNOWN:
             policy.leaving_at = max(_counts(group, "boundary")) + 1
@@ -256,7 +257,8 @@ class Policies:
             self._send_all(group, policy)
 
     def _are_uneven(self, group: Sequence[Rank], policy: GroupPolicy, stats: Stats) -> bool:
-        """Whether the ranks make different steps. Then peers are not relied on, nor are ranks compared by number."""
+        """Returns whether the ranks make different steps. The job then does not rely on peers or compare ranks by
+        number."""
         if text := policy.unevenness.alone(group, stats):
             print(f"jitc-proxyd: job {self._ranks.job_of(group[0])}: {text}", file=sys.stderr, flush=True)
             for session in group:
@@ -269,7 +271,7 @@ class Policies:
     # -- replicas ---------------------------------------------------------------------------------
 
     def _watch(self, group: Sequence[Rank], policy: GroupPolicy) -> None:
-        """Nothing is measured any more, but copies have hashes."""
+        """Compares a group that is no longer measured: copies have hashes."""
         stats = stats_of(group)
         if self._are_uneven(group, policy, stats):
             return
@@ -308,6 +310,6 @@ class Policies:
 
 
 def _counts(group: Sequence[Rank], name: str, stats: Stats | None = None) -> list[int]:
-    """A counter of each rank, asked now where it was not before; 0 where a worker does not answer."""
+    """Returns a counter of each rank, queried now if it was not before; 0 if a worker does not answer."""
     stats = stats_of(group) if stats is None else stats
     return [int(stats.get(session.number, {}).get(name, 0)) for session in group]

@@ -1,7 +1,7 @@
-"""Watches the blocks that ranks hold equal, and finds those that have stopped to be.
+"""Monitors blocks that are equal on several ranks, and finds those that no longer are.
 
-Called by: the policies, with tables of all ranks at one boundary. Pure. A block is watched once the same ranks have
-held it equal at several successive looks; when they then hold different bytes, that is reported once.
+Called by: the policies, with tables of all ranks at one boundary. Pure. A block is monitored once it has been equal on
+the same ranks at several successive comparisons; if their bytes then differ, that is reported once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Numbers = frozenset[int]
 
 @dataclass(frozen=True)
 class Split:
-    """A block that ranks held equal and hold no longer."""
+    """A block that was equal on several ranks and no longer is."""
 
     ordinal: int
     size: int
@@ -38,24 +38,24 @@ class Split:
 
     @property
     def majority(self) -> Numbers:
-        """More than half of the ranks; empty when there is no such part."""
+        """Returns more than half of the ranks; empty if there is no such part."""
         ranks = sum(map(len, self.parts))
         return self.parts[0] if 2 * len(self.parts[0]) > ranks else frozenset()
 
     @property
     def odd(self) -> Numbers:
-        """The ranks that differ from the majority."""
+        """Returns the ranks that differ from the majority."""
         return frozenset().union(*self.parts[1:]) if self.majority else frozenset()
 
     @property
     def concerned(self) -> Numbers:
-        """The odd ranks; all of them where no majority shows which ranks are odd."""
+        """Returns the odd ranks; all ranks if no majority shows which are odd."""
         return self.odd or frozenset().union(*self.parts)
 
 
 @dataclass
 class _Kept:
-    """Ranks that hold a block equal."""
+    """Ranks on which a block is equal."""
 
     ranks: Numbers
     size: int
@@ -68,9 +68,9 @@ class _Kept:
         return self.looks >= AGREEING and (self.stepped or self.size > SMALL)
 
     def is_filled(self, held: Mapping[int, Row]) -> bool:
-        """Whether each rank has given it its own content, which none of them had written before: a buffer that was
-        zeroed is no replica. A bit that flips changes one rank's, and leaves the others'. What an optimizer step has
-        written, or may have, is not meant: weights may be trained only from some step on."""
+        """Returns whether each rank has written its own content to a block that none had written before: a zeroed
+        buffer is no replica. A bit that flips changes only one rank's. Blocks that an optimizer step has written, or
+        may have, are excluded: weights may be trained only from some step on."""
         mine = [held[rank] for rank in self.ranks]
         return (
             not self.stepped
@@ -87,7 +87,7 @@ class Replicas:
         self._splits: dict[int, Split] = {}  # reported, and not over
 
     def look(self, tables: Mapping[int, Table]) -> list[Split]:
-        """Takes in the tables of a boundary. Returns the blocks that have split since the last look."""
+        """Records the tables of a boundary. Returns the blocks that have split since the last comparison."""
         rows: dict[int, dict[int, Row]] = {}
         for rank, table in tables.items():
             for row in (one for one in table.rows if not one.ordinal & WHOLE):
@@ -99,24 +99,24 @@ class Replicas:
         return found
 
     def splits(self) -> list[Split]:
-        """Splits that were reported and still exist at the newest look."""
+        """Returns splits that were reported and still exist at the newest comparison."""
         return list(self._splits.values())
 
     def watched(self) -> int:
-        """Blocks that ranks have held equal for long enough, up to the newest look."""
+        """Returns the number of blocks that have been equal for long enough, up to the newest comparison."""
         return sum(any(one.watched() for one in kept) for kept in self._kept.values())
 
     def healed(self, ordinals: Iterable[int]) -> None:
-        """The ranks hold these blocks equal again."""
+        """Records that these blocks are equal again."""
         for ordinal in ordinals:
             self._splits.pop(ordinal, None)
 
     def count(self, rank: int) -> int:
-        """Blocks in which the rank differs from others."""
+        """Returns the number of blocks in which the rank differs from others."""
         return sum(rank in one.concerned for one in self._splits.values())
 
     def _apart(self, ordinal: int, held: Mapping[int, Row]) -> list[Split]:
-        """The splits among ranks that held the block equal and still have it."""
+        """Returns the splits among ranks on which the block was equal and that still have it."""
         found = []
         for one in self._kept.get(ordinal, []):
             parts = _parts(held, [rank for rank in one.ranks if rank in held and held[rank].size == one.size])
@@ -126,7 +126,7 @@ class Replicas:
         return found
 
     def _together(self, ordinal: int, held: Mapping[int, Row]) -> list[_Kept]:
-        """The ranks that hold the block equal now, and for how many looks."""
+        """Returns the ranks on which the block is equal now, and for how many comparisons."""
         old = self._kept.get(ordinal, [])
         kept = []
         for part in _parts(held, held):
@@ -140,7 +140,7 @@ class Replicas:
 
 
 def _parts(held: Mapping[int, Row], ranks: Iterable[int]) -> list[Numbers]:
-    """The ranks by size and content, most ranks first."""
+    """Groups the ranks by size and content, most ranks first."""
     found: dict[tuple[int, bytes], set[int]] = {}
     for rank in ranks:
         found.setdefault((held[rank].size, held[rank].hash), set()).add(rank)
@@ -148,7 +148,7 @@ def _parts(held: Mapping[int, Row], ranks: Iterable[int]) -> list[Numbers]:
 
 
 def _stepped(held: Mapping[int, Row], ranks: Numbers) -> bool:
-    """Whether the optimizer step of every rank changed the block; False where that was not measured."""
+    """Returns whether the optimizer step of every rank changed the block; False if that was not measured."""
     return all(held[rank].before and held[rank].before != held[rank].hash for rank in ranks)
 
 

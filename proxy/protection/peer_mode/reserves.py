@@ -1,10 +1,9 @@
-"""Reserves: a boundary now and then of which every rank of a job in peer mode keeps copies of everything.
+"""Reserves: boundaries of which every rank of a job in peer mode keeps copies of everything, now and then.
 
-In peer mode the newest boundary needs peers. When all ranks are lost at once that hold some of it, the job goes back
-to its reserve and replays more than one minibatch. Called by: the policies, in the coordinator's thread; decide.py
-has the recovery's part. Promises: the reserve before is kept until all ranks have the next one whole; how far apart
-they are follows from what one costs and from the share of the time that they may take. Pure but for the state that it
-is.
+In peer mode the newest boundary needs peers. If all ranks that hold some of it are lost at once, the job goes back to
+its reserve and replays more than one minibatch. Called by: the policies, in the coordinator's thread; decide.py has the
+recovery's part. Promises: the previous reserve is kept until all ranks have the next one whole; the distance follows
+from the cost of one and from the share of the time that they may take. Pure except for its own state.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ PATIENCE = 6
 
 @dataclass(frozen=True)
 class Standing:
-    """What a rank says of itself."""
+    """A rank's report about itself."""
 
     boundary: int
     reserves: frozenset[int]  # whole boundaries that it keeps as reserves
@@ -32,14 +31,14 @@ class Standing:
 
     @staticmethod
     def told(stats: Mapping[str, Any]) -> Standing:
-        """By its worker's counters; by none of a worker that does not answer."""
+        """Reads a worker's counters, which are empty if it does not answer."""
         reserves = frozenset(stats.get("reserves", ()))
         return Standing(int(stats.get("boundary", 0)), reserves, float(stats.get("reserve_seconds", 0.0)))
 
 
 @dataclass(eq=False)
 class Reserve:
-    """Of one group."""
+    """The reserve of one group."""
 
     share: float  # of the job's time that copies for reserves may take; 0: there are none
     boundary: int = 0  # that every rank keeps whole; 0: none yet
@@ -50,7 +49,7 @@ class Reserve:
     _seen: int = 0  # the newest boundary so far; a recovery may have gone back from there
 
     def advance(self, ranks: Sequence[Standing], now: float) -> bool:
-        """Whether something is new that the ranks must be told."""
+        """Returns whether there is news to send to the ranks."""
         if not self.share:
             return False
         newest = max(one.boundary for one in ranks)
@@ -63,7 +62,7 @@ class Reserve:
         return True
 
     def ready(self) -> bool:
-        """Whether peers can be relied on: there is one, or there are to be none, or no room for them."""
+        """Returns whether the job can rely on peers: it has a reserve, or wants none, or has no room for one."""
         return not self.share or self.boundary > 0 or self.missed > PATIENCE
 
     def _made(self, ranks: Sequence[Standing]) -> bool:

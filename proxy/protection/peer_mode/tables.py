@@ -1,7 +1,7 @@
 """The live blocks of all ranks of a group at one boundary, as their workers know them.
 
-Called by: the policies. Promise: only tables of boundaries that belong together are given, so that what ranks hold can
-be compared.
+Called by: the policies. Promise: returns only tables of boundaries that belong together, so that the ranks can be
+compared.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ CALL_SECONDS = 10.0
 
 
 def tables_of(group: Sequence[Rank], boundary: int) -> dict[int, Table] | None:
-    """None when a rank does not have the boundary yet, or no longer, and where boundaries of this number do not belong
-    together. Measured ones a rank has for a while after it could go back to them."""
+    """Returns None if a rank does not have the boundary yet, or no longer, or if boundaries of this number do not
+    belong together. A rank keeps measured tables for a while after it could roll back to their boundaries."""
     asked: dict[int, Any] = {}
     for session in group:
         if session.worker is None:

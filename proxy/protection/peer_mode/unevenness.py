@@ -1,8 +1,8 @@
 """Jobs whose ranks make different optimizer steps, and ranks whose boundaries find none that belong with them.
 
-A rank that makes no steps (an evaluation, an actor, a parameter server) has no boundaries. Its peers keep all of theirs
-then, and a fault takes the job back to the newest ones that belong together, however long ago they were made. Called
-by: the policies. Promises: once found, a job stays uneven; a job is told once of ranks that are alone.
+A rank that makes no steps (an evaluation, an actor, a parameter server) has no boundaries. Its peers then keep all of
+theirs, and a fault takes the job back to the newest ones that belong together, however old. Called by: the policies.
+Promises: once found, a job stays uneven; ranks that are alone are reported to a job once.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ MANY = 8
 
 @dataclass(eq=False)
 class Unevenness:
-    """Of one job."""
+    """The unevenness of one job."""
 
     found: bool = False
     told: bool = False
 
     def begins(self, group: Sequence[Rank], stats: Stats) -> bool:
-        """Whether a worker has found now that the ranks make different steps."""
+        """Returns whether a worker has just found that the ranks make different steps."""
         before, self.found = self.found, self.found or any(one.get("uneven") for one in stats.values())
         for session in group:
             session.uneven = self.found
         return self.found and not before
 
     def alone(self, group: Sequence[Rank], stats: Stats) -> str:
-        """What the programs are to be told of ranks without boundaries; empty: nothing, or they have been told."""
+        """Returns a message for the programs about ranks without boundaries; empty: none, or already reported."""
         waiting = {one.number: int(stats.get(one.number, {}).get("uncommitted", 0)) for one in group}
         if self.told or max(waiting.values(), default=0) < MANY:
             return ""

@@ -1,4 +1,4 @@
-"""What a worker still holds whose device refuses all work: read out before the worker is ended.
+"""Reads the memory of a worker whose device refuses all work, before the worker is killed.
 
 A sticky error makes a device useless, yet its memory can often be read. In peer mode the newest boundary lacks copies
 of what other ranks hold as well; here the sick worker makes them itself, in memory of the node, and the worker that
