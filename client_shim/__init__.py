@@ -2,7 +2,7 @@
 
 Called by: PyTorch, which calls autoload() at the end of `import torch` (entry point group ``torch.backends``), or
 without_entry_point.py in its place. Promise: without the interposer in the process it does nothing; with it, it does
-nothing before the program first uses CUDA. Only in torchrun it looks at once whether the native part belongs to this
+nothing before the program first uses CUDA. Only in torchrun it checks at once whether the native part belongs to this
 PyTorch, and gives each attempt of a job a store (attempt_stores.py).
 """
 
@@ -19,7 +19,7 @@ _SOFTWARE, _CUDA = 1, 2
 
 
 def autoload() -> None:
-    """Has PyTorch prepared for the device that the interposer serves; does nothing without an interposer."""
+    """Prepares PyTorch for the device that the interposer serves; does nothing without an interposer."""
     interposer = ctypes.CDLL(None)
     if hasattr(interposer, "jitc_device_kind"):
         interposer.jitc_expect_steps()
@@ -39,16 +39,16 @@ def autoload() -> None:
 
 
 def _is_launcher() -> bool:
-    """Whether this process is torchrun, which imports PyTorch as its ranks do, but uses no CUDA."""
+    """Returns whether this process is torchrun, which imports PyTorch as its ranks do, but uses no CUDA."""
     said = sys.orig_argv[:3]
     return any(Path(one).name == "torchrun" for one in said) or "torch.distributed.run" in said
 
 
 def _count_devices_as_served(cuda: Any, interposer: Any) -> None:
-    """Makes torch.cuda.device_count(), and what builds on it (manual_seed_all, device indices), count the service's
+    """Makes torch.cuda.device_count(), and functions built on it (manual_seed_all, device indices), count the service's
     GPUs.
 
-    PyTorch asks NVML, which counts the machine's GPUs, not those of the service: these may be virtual, fewer, or in
+    PyTorch queries NVML, which counts the machine's GPUs, not those of the service: these may be virtual, fewer, or in
     another order. As with NVML, a program that has only counted may fork and use CUDA in its children, and may still
     change CUDA_VISIBLE_DEVICES.
     """
@@ -60,8 +60,8 @@ def _count_devices_as_served(cuda: Any, interposer: Any) -> None:
 
 
 def _answer_as_nvml() -> None:
-    """Where the machine has no NVML, its questions (pynvml, torch.cuda.memory_usage) are answered from the service's
-    GPUs: a library that is loaded under that name is found by it."""
+    """Answers NVML queries (pynvml, torch.cuda.memory_usage) from the service's GPUs if the machine has no NVML: they
+    find the library that is loaded under that name."""
     if _loads("libnvidia-ml.so.1"):
         return
     own = Path(__file__).resolve().parents[1] / "interpose" / "lib" / "libjitc_nvml.so"

@@ -1,18 +1,17 @@
-"""Each attempt of a job that torchrun starts again gets a store of its own.
+"""Gives each attempt of a job that torchrun restarts a separate store.
 
-PyTorch believes that it does so ("We create a new TCPStore for every retry", where ranks open it), but its agent, the
-process that starts the ranks, keeps one store for all attempts. Ranks find there what the attempt before has left:
-unique ids of communicators that have ended, which they cannot join, and a request to write dumps, after which PyTorch
-ends a healthy rank.
+PyTorch intends this ("We create a new TCPStore for every retry", where ranks open it), but its agent, the process that
+starts the ranks, keeps one store for all attempts. Ranks find there what the previous attempt left: unique ids of ended
+communicators, which they cannot join, and a request to write dumps, after which PyTorch ends a healthy rank.
 
 Called by: autoload(), in every process, since an agent may be torchrun or part of another launcher. Promises: nothing
-is imported; the first attempt, and agents that are not alone in their job, are as PyTorch has them; a later attempt
-gets the same kind of store, kept by the same process, at another port (MASTER_PORT). It is done unasked, unlike what
-known_fixes.py does: no number that a program computes depends on it, and without it restarts fail. VARIABLE=0 in the
-agent's environment turns it off.
+is imported; the first attempt, and agents that are not alone in their job, are unchanged; a later attempt gets the same
+kind of store, kept by the same process, at another port (MASTER_PORT). This happens by default, unlike known_fixes.py:
+no number that a program computes depends on it, and without it restarts fail. VARIABLE=0 in the agent's environment
+turns it off.
 
-It is done in the agent, because ranks could not do it. With a prefix for each attempt they would find no old ids, but
-PyTorch looks past all prefixes for the request, and programs that open the store themselves would miss the prefix.
+The agent does it, because ranks could not. With a prefix for each attempt they would find no old ids, but PyTorch looks
+past all prefixes for the request, and programs that open the store themselves would miss the prefix.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _AGENT = "torch.distributed.elastic.agent.server.api"
 
 
 def give_each_its_own() -> None:
-    """In this process, if it is an agent, or becomes one."""
+    """Enables it in this process, if it is an agent, or becomes one."""
     if os.environ.get(VARIABLE) != "0":
         late_modules.change({_AGENT: _change})
 
@@ -42,7 +41,8 @@ def _change(module: Any) -> None:
 
 
 def _renewing(meet: Any) -> Any:
-    """An agent's _rendezvous(), before each attempt. All ranks of the attempt before have been ended by then."""
+    """Wraps an agent's _rendezvous(), before each attempt. All ranks of the previous attempt have been ended by
+    then."""
 
     @functools.wraps(meet)
     def renewed(self: Any, group: Any) -> None:
@@ -61,7 +61,8 @@ def _renewing(meet: Any) -> Any:
 
 
 def _is_ours(group: Any) -> bool:
-    """Ranks use a store of the agent's, and all of them are this agent's: others would not learn of another port."""
+    """Returns whether ranks use the agent's store, and all of them are this agent's: others would not learn of another
+    port."""
     return group.group_world_size == 1 and getattr(group.spec.rdzv_handler, "use_agent_store", False)
 
 

@@ -1,8 +1,8 @@
-"""PyTorch's context parallel on the software device: while it is on, attention that names no kernel takes a fused one.
+"""PyTorch's context parallel on the software device: while it is on, attention that names no kernel uses a fused one.
 
-It knows fused attention alone. On a GPU PyTorch takes that by itself; on the software device it takes its plain path,
+It supports only fused attention. On a GPU PyTorch uses that by itself; on the software device it uses its plain path,
 which context parallel cannot split. Called by: kernel_compilers.py, when a program imports it. Promises: a program
-that has chosen kernels itself (sdpa_kernel()) keeps its choice, and what was chosen before holds again afterwards.
+that has chosen kernels itself (sdpa_kernel()) keeps its choice, and the previous choice is restored afterwards.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Has CUDA initialized where PyTorch would use it below Python without doing so.
+"""Initializes CUDA where PyTorch would use it below Python without doing so.
 
-Called by: autoload(). PyTorch initializes CUDA where Python makes the first tensor, and client_shim prepares it then. A
-capture and a barrier make tensors of their own in C++: as the first use of CUDA in a program they would find nothing
-prepared. Promise: what belongs to no GPU (a barrier of gloo) initializes nothing.
+Called by: autoload(). PyTorch initializes CUDA when Python creates the first tensor, and client_shim prepares it then.
+A capture and a barrier create tensors in C++: as the first use of CUDA in a program they would find nothing prepared.
+Promise: calls without a GPU (a barrier of gloo) initialize nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def initialize_before(torch: Any) -> None:
-    """Once per process, before CUDA is used."""
+    """Installs this once per process, before CUDA is used."""
     _wrap(torch.cuda.CUDAGraph, "capture_begin", torch.cuda._lazy_init, lambda _graph: True)
     if torch.distributed.is_available() and torch.distributed.is_nccl_available():
         cuda = torch.device("cuda")

@@ -1,7 +1,7 @@
-"""Optimizer steps inside CUDA graphs: they happen whenever the graph is launched, not when it is captured.
+"""Optimizer steps inside CUDA graphs: they happen when the graph is launched, not when it is captured.
 
 Called by: torch_device.py (StepHooks), on every kind of device. Promises: each replay of a graph in which a step of an
-optimizer was captured is announced as a step, from before the launch until after it; other graphs stay as they are.
+optimizer was captured is announced as a step, from before the launch until after it; other graphs are unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MARK = "_jitc_has_step"
 
 
 def is_capturing() -> bool:
-    """Whether an optimizer that steps now only becomes part of a graph, which is noted."""
+    """Returns whether an optimizer that steps now only becomes part of a graph, and records that."""
     graph = getattr(_capturing, "graph", None)
     if graph is None:
         return False
@@ -27,7 +27,7 @@ def is_capturing() -> bool:
 
 
 def announce(begin: Callable[[], None], end: Callable[[], None]) -> None:
-    """Has replays call begin before and end after they are launched. Once per process."""
+    """Makes replays call begin before and end after they are launched. Called once per process."""
     graphs: Any = torch.cuda.CUDAGraph
     capture_begin, capture_end, replay = graphs.capture_begin, graphs.capture_end, graphs.replay
 

@@ -1,8 +1,8 @@
-"""Triton, PyTorch's jiterator and CuPy on the software device: a program that has their kernels is told so, by name;
-torch.compile makes other kernels there (inductor/).
+"""Triton, PyTorch's jiterator and CuPy on the software device: their kernels are refused by name; torch.compile makes
+other kernels there (inductor/).
 
-Called by: torch_device.py, on the software device only. Promises: nothing is imported for it; a program that uses
-neither notices nothing; Triton's own interpreter (TRITON_INTERPRET=1) stays as it is, and works.
+Called by: torch_device.py, on the software device only. Promises: nothing is imported for it; a program that uses none
+of them notices nothing; Triton's own interpreter (TRITON_INTERPRET=1) is unchanged, and works.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CUPY = (
 
 
 def refuse_kernels() -> None:
-    """From now on, and for modules that are imported later."""
+    """Refuses kernels from now on, also of modules that are imported later."""
     late_modules.change(_CHANGES)
 
 
@@ -50,7 +50,7 @@ def _triton_functions(module: ModuleType) -> None:
 
 
 def _triton_driver(module: ModuleType) -> None:
-    """Asked for by whoever compiles a kernel without calling it, as torch.compile does."""
+    """Handles requests for the driver by code that compiles a kernel without calling it, as torch.compile does."""
 
     def init(_self: Any) -> NoReturn:
         _refusal(_TRITON, "the kernel that is compiled here")
@@ -66,7 +66,7 @@ def _jiterator(module: ModuleType) -> None:
 
 
 def _cupy(_module: ModuleType) -> None:
-    """Said once, when it is imported: there is no one place through which its kernels go."""
+    """Prints a line once, when CuPy is imported: there is no single place through which its kernels go."""
     print(f"jitc: {_CUPY}", file=sys.stderr, flush=True)
 
 

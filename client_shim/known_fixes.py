@@ -1,13 +1,14 @@
-"""Remedies for known defects of PyTorch, applied where the user asks for them (`jitc run --known-fixes`).
+"""Workarounds for known defects of PyTorch, applied on request (`jitc run --known-fixes`).
 
-Called by: torch_device.py, once CUDA is first used, and its optimizer hooks. Promises: PyTorch stays as it is unless
-JITC_KNOWN_FIXES=1; a program that uses what is affected is told once, on rank 0, that there is a remedy: at its first
-optimizer step, or at its end where it takes none. What a program cannot do without is not here (attempt_stores.py).
+Called by: torch_device.py, once CUDA is first used, and its optimizer hooks. Promises: PyTorch is unchanged unless
+JITC_KNOWN_FIXES=1; a program that uses an affected part gets one line, on rank 0, that there is a workaround: at its
+first optimizer step, or at its end if it makes none. Fixes that programs cannot do without are not here
+(attempt_stores.py).
 
-There is one, for FSDP2: at the end of a backward pass it waits for an all-gather that nobody used (of a prefetch that
-went astray, as in the first backward pass after an evaluation) with `torch.accelerator.current_stream()`, and that
-waits for nothing when the event is a `torch.cuda.Event`. The buffer is used again while the all-gather still runs. The
-remedy waits on the stream of the device's own kind first.
+There is one, for FSDP2: at the end of a backward pass it waits for an unused all-gather (of an unneeded prefetch, as
+in the first backward pass after an evaluation) with `torch.accelerator.current_stream()`, and that waits for nothing
+if the event is a `torch.cuda.Event`. The buffer is reused while the all-gather still runs. The workaround waits on the
+stream of the device's own kind first.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _fixed = _looked = _told = False
 
 
 def apply_if_asked() -> None:
-    """Changes FSDP2 where this release has the defect and the environment asks for it."""
+    """Changes FSDP2 if this release has the defect and the environment requests it."""
     global _fixed
     if _fixed or os.environ.get(VARIABLE) != "1" or not torch.distributed.is_available():
         return
@@ -47,7 +48,7 @@ def apply_if_asked() -> None:
 
 
 def affected(group: Any) -> bool:
-    """Whether this FSDPParamGroup has the defect."""
+    """Returns whether this FSDPParamGroup has the defect."""
     try:
         return DEFECT in inspect.getsource(group.finalize_backward)
     except (AttributeError, OSError, TypeError):  # another FSDP2, or one without its source
@@ -55,12 +56,12 @@ def affected(group: Any) -> bool:
 
 
 def remind_at_end() -> None:
-    """Looks once more when the program ends: it may take no optimizer step, or shard after its first one."""
+    """Checks once more when the program ends: it may make no optimizer step, or shard after its first one."""
     atexit.register(remind, last=True)
 
 
 def remind(last: bool = False) -> None:
-    """Says once that there is a remedy, in a program that shards with FSDP2. Called at each optimizer step."""
+    """Prints once that there is a workaround, in a program that shards with FSDP2. Called at each optimizer step."""
     global _looked, _told
     if _told or (_looked and not last):
         return
@@ -89,5 +90,6 @@ def _waiting(finalize_backward: Any) -> Any:
 
 
 def _uses_fsdp2() -> bool:
-    """Whether a module was ever given to fully_shard(), which keeps the classes that it makes; nothing is imported."""
+    """Returns whether a module was ever passed to fully_shard(), which keeps the classes that it makes; imports
+    nothing."""
     return _MODULE in sys.modules and bool(getattr(sys.modules.get(_SHARDING), "cls_to_fsdp_cls", None))

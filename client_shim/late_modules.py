@@ -1,7 +1,7 @@
 """Changes modules that a program may import later, or has imported, without importing anything for it.
 
 Called by: attempt_stores.py, kernel_compilers.py. Promises: a module is changed once, when its own code has run; each
-import costs the look-up of a name; who finds and loads modules is the same as before.
+import costs the look-up of a name; finders and loaders of modules are unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _changes: dict[str, Change] = {}
 
 
 def change(changes: Mapping[str, Change]) -> None:
-    """By the modules' full names; from now on."""
+    """Registers changes by the modules' full names, from now on."""
     if not _changes:
         sys.meta_path.insert(0, _Imports())
     _changes.update(changes)
@@ -29,7 +29,7 @@ def change(changes: Mapping[str, Change]) -> None:
 
 
 class _Imports(importlib.abc.MetaPathFinder):
-    """Has the others find a module, and changes it after it was executed."""
+    """A finder that lets the others find a module, and changes it after it was executed."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         wanted = _changes.get(name)

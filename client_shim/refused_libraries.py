@@ -1,10 +1,10 @@
-"""A program that ends with PyTorch's own error of a library that is not served (cuFFT, cuSOLVER) is told so below it.
+"""Adds a line below PyTorch's own error about a library that is not served (cuFFT, cuSOLVER) if it ends the program.
 
-PyTorch turns such a library's status into words of its own ("cuFFT error: CUFFT_NOT_SUPPORTED"). The line that jitc
-prints where a library is refused may have been long before.
+PyTorch turns such a library's status into its own words ("cuFFT error: CUFFT_NOT_SUPPORTED"). The line that jitc
+prints when a library is refused may have been long before.
 
-Called by: _prepare(). Promises: what the program sees of exceptions is the same; it gets one line more when an
-exception ends it that names a library which was refused, and nothing else.
+Called by: _prepare(). Promises: exceptions look the same to the program; it gets one more line if an exception that
+names a refused library ends it, and nothing else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def refused(interposer: Any) -> tuple[str, str] | None:
-    """The title of the library that was refused last, and what helps instead; None: none was."""
+    """Returns the title of the library that was refused last, and the alternative; None: none was."""
     title, instead = ctypes.c_char_p(), ctypes.c_char_p()
     if not interposer.jitc_refused_library(ctypes.byref(title), ctypes.byref(instead)):
         return None
@@ -24,7 +24,7 @@ def refused(interposer: Any) -> tuple[str, str] | None:
 
 
 def explain_errors(interposer: Any) -> None:
-    """From now on."""
+    """Enables the line from now on."""
     before = sys.excepthook
 
     def explained(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

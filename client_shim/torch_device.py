@@ -27,8 +27,8 @@ def install(redirect: bool, matrix_products: bool = False, cudnn: bool = False, 
     """Loads the native part and registers the optimizer hooks, once per process.
 
     redirect: operators run in the worker (software device); matrix_products: so do matrix products, without cuBLAS;
-    cudnn: the service has it and it stays as the program has set it, else it is turned off; order: the service checks
-    the order of ops, and wants to know where in the program they come from.
+    cudnn: the service has it and it stays as the program has set it, otherwise it is turned off; order: the service
+    checks the order of ops, and needs to know where in the program they come from.
     """
     global _installed
     if _installed:
@@ -61,7 +61,7 @@ def _track(native: ctypes.CDLL) -> None:
 
 
 def load() -> ctypes.CDLL:
-    """The native part; ends the program if it belongs to another PyTorch."""
+    """Loads the native part; ends the program if it belongs to another PyTorch."""
     mine = f"this PyTorch ({torch.__version__})"
     if not LIBRARY.is_file():
         wrong_build.stop(f"{LIBRARY} is missing: run 'make build' with {mine}")
@@ -78,13 +78,13 @@ def load() -> ctypes.CDLL:
 
 
 def _release(version: str) -> tuple[str, ...]:
-    """Without the part that says where a build comes from: ("2", "11", "0") of 2.11.0+cu130."""
+    """Returns the release without the part that names the build: ("2", "11", "0") for 2.11.0+cu130."""
     return tuple(re.findall(r"\d+", version)[:3])
 
 
 class StepHooks:
-    """Turns optimizer steps into step_begin and step_end; a step inside another one is part of it, and one that is only
-    captured is announced by the graph's launches. Threads may make steps at the same time: each is one of its own."""
+    """Turns optimizer steps into step_begin and step_end; a step inside another one is part of it, and the graph's
+    launches announce one that is only captured. Threads may make steps at the same time: each is a separate step."""
 
     def __init__(self, native: Any) -> None:
         self._begin = native.jitc_torch_step_begin
@@ -113,14 +113,14 @@ class StepHooks:
 
 
 class _ThreadSteps(threading.local):
-    """Of one thread: the optimizer whose step is under way, and whether others have stepped inside it."""
+    """The state of one thread: the optimizer whose step is running, and whether others have stepped inside it."""
 
     outermost: torch.optim.Optimizer | None = None
     nested = False
 
 
 def _is_stepping(optimizer: torch.optim.Optimizer) -> bool:
-    """Whether a step() of the optimizer is on the call stack, beside the one that calls the hook."""
+    """Returns whether a step() of the optimizer is on the call stack, besides the one that calls the hook."""
     frame = sys._getframe(2).f_back
     while frame is not None:
         if frame.f_code.co_name in ("step", "wrapper") and any(value is optimizer for value in frame.f_locals.values()):

@@ -33,7 +33,8 @@ class _Watched(ModuleSpec):
 
 
 def load_after_import(name: str = "torch") -> None:
-    """Has autoload() called when the module, which is being imported, is there; does nothing for one that is not."""
+    """Calls autoload() once the module, which is being imported, is complete; does nothing for one that is not being
+    imported."""
     spec = _spec_of(name)
     if type(spec) is ModuleSpec and spec.__dict__.get(_INITIALIZING):
         spec.__class__ = _Watched

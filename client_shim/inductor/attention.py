@@ -1,8 +1,8 @@
-"""flex_attention in compiled code on the software device: the products and sums that it is without compiling.
+"""flex_attention in compiled code on the software device: the products and sums of its uncompiled form.
 
 Called by: kernel_compilers.py. PyTorch keeps flex_attention in one piece for its template of a Triton kernel. Here it
-is taken apart when it is traced, so that Inductor makes kernels of its parts like of all others. Promises: tensors of
-other devices are traced as ever; the gradient too is that of PyTorch's own uncompiled form.
+is decomposed when it is traced, so that Inductor makes kernels of its parts like of any others. Promises: tensors of
+other devices are traced as usual; the gradient too is that of PyTorch's own uncompiled form.
 """
 
 from __future__ import annotations

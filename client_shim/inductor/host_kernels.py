@@ -1,8 +1,8 @@
 """Kernels that Inductor has generated: compiled here to a shared library each, called in the worker.
 
-Called by: the modules that Inductor generates (scheduling.py puts the call there). Promises: the library goes to the
+Called by: the modules that Inductor generates (scheduling.py puts the call there). Promises: the library is sent to the
 worker once, by its content, at its kernel's first call; a call is an op like any other; a call that cannot be sent
-raises, with what the service says.
+raises, with the service's text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ extern "C" __attribute__((visibility("default"))) const char* {entry}(void* cons
 
 
 def compile_for_worker(compiler: AsyncCompile, types: Sequence[str], source: str) -> Any:
-    """The kernel, or what gives it when the compiler is done; in place of AsyncCompile.cpp_pybinding."""
+    """Returns the kernel, or a future of it while the compiler runs; in place of AsyncCompile.cpp_pybinding."""
     refusals.check_compiler()
     code = f"// for processor {library_files.processor()}\n"
     code += _KERNEL.sub("static void kernel(", source) + _ENTRY_CODE.format(
@@ -68,7 +68,7 @@ class _Library:
 
 
 class _Libraries(CppCodeCache):
-    """Compiles, and loads nothing into this process."""
+    """Compiles libraries, and loads nothing into this process."""
 
     cache: dict[str, Any] = {}  # noqa: RUF012 (PyTorch's own form)
     cpp_compile_command_flags: dict[str, Any] = {"include_pytorch": False, "shared": True}  # noqa: RUF012

@@ -1,7 +1,7 @@
-"""Compiled kernels on disk, in Inductor's cache: whether a library still is what the compiler wrote.
+"""Compiled kernels on disk, in Inductor's cache: checks that a library is unchanged since the compiler wrote it.
 
-Called by: host_kernels.py. Promises: a library that was changed or cut off since is found before a worker has it, and
-removed, so that it is compiled again; one that was compiled for another processor is not taken for this one's.
+Called by: host_kernels.py. Promises: a library that was changed or truncated since is found before a worker has it, and
+removed, so that it is compiled again; one that was compiled for another processor is not used for this one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DAMAGED = (
 
 
 def check(path: Path) -> None:
-    """The first look at a library, right after it was compiled, keeps its hash beside it."""
+    """Checks a library. The first check, right after it was compiled, stores its hash beside it."""
     known = path.with_name(path.name + ".jitc-sha256")
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     try:
@@ -39,7 +39,8 @@ def check(path: Path) -> None:
 
 @functools.cache
 def processor() -> str:
-    """What the compiler asks this machine's processor for, as a hash: a folder may serve several machines."""
+    """Returns the features that the compiler finds in this machine's processor, as a hash: a folder may serve several
+    machines."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

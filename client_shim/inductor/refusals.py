@@ -1,7 +1,7 @@
-"""What of torch.compile does not work on the software device: one line, without the frames of PyTorch's compiler.
+"""The error for parts of torch.compile that do not work on the software device: one line, without PyTorch's frames.
 
-Called by: scheduling.py, host_kernels.py, library_files.py. Promise: PyTorch passes it on to the caller of the compiled
-function as it is; with TORCHDYNAMO_VERBOSE=1 with all frames.
+Called by: scheduling.py, host_kernels.py, library_files.py. Promise: PyTorch passes it unchanged to the caller of the
+compiled function; with TORCHDYNAMO_VERBOSE=1 with all frames.
 """
 
 from __future__ import annotations

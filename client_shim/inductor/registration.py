@@ -1,7 +1,7 @@
-"""Tells Inductor that kernels of the software device are C++ code, as soon as the program has Inductor at all.
+"""Registers C++ kernels for the software device with Inductor, as soon as the program imports Inductor.
 
 Called by: kernel_compilers.py. Promises: nothing of Inductor is imported before the program does it; on other devices
-nothing is changed; what this release of PyTorch lacks is said in one line, when something is compiled.
+nothing is changed; a function that this release of PyTorch lacks is reported in one line, at the first compilation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _COMPLETE = "torch._inductor.graph"  # imported after it, with what it takes fro
 
 
 def change(common: Any) -> None:
-    """The module was imported just now, or long ago."""
+    """Changes the module, which was imported just now, or long ago."""
     if _COMPLETE in sys.modules:
         _register(common)
         return

@@ -1,8 +1,8 @@
 """Inductor's back end for the software device: its C++ kernels for CPUs, compiled here and run by the worker.
 
-Called by: registration.py, once Inductor is there; then Inductor. Promises: a kernel gives the same bytes each time, so
-what threads could do in any order is done by one; kernels of the CPU's own tensors stay what they are; nothing that is
-compiled depends on how long something took.
+Called by: registration.py, once Inductor is imported; then Inductor. Promises: a kernel gives the same bytes each time,
+so one thread does work whose order would depend on threads; kernels of the CPU's own tensors are unchanged; compiled
+code does not depend on measured times.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _LOADER = "compile_for_worker"
 
 
 def register(common: Any) -> None:
-    """Inductor's kernels for the device are made here from now on."""
+    """Makes Inductor's kernels for the device here from now on."""
     common.register_backend_for_device(_DEVICE, WorkerScheduling, PythonWrapperCodegen, _NoCppWrapper)
     plain = scheduler.Scheduler.create_backend
 
     def create_backend(self: Any, device: torch.device) -> Any:
-        """PyTorch's own insists on Triton for this device."""
+        """Creates the back end; PyTorch's own function insists on Triton for this device."""
         if device.type != _DEVICE:
             return plain(self, device)
         check_compiler()
@@ -50,19 +50,20 @@ def register(common: Any) -> None:
 
 
 def _settle(settings: Any, **values: bool | str) -> None:
-    """Not all releases have all of them."""
+    """Sets Inductor's options; not all releases have all of them."""
     for name, value in values.items():
         if hasattr(settings, name):
             setattr(settings, name, value)
 
 
 def _threads() -> int:
-    """Of one kernel in the worker: as many as of its other operators, which the device reports."""
+    """Returns the threads of one kernel in the worker: as many as for its other operators, which the device reports."""
     return int(torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count)
 
 
 def _keep_caches_apart() -> None:
-    """What is compiled for this device must not be found by a program on another one, or by one with other threads."""
+    """Separates the caches: a program on another device, or with other threads, must not find code compiled for this
+    one."""
     plain = codecache.CacheBase.get_system
 
     @functools.cache
@@ -75,7 +76,7 @@ def _keep_caches_apart() -> None:
 
 
 class _NoCppWrapper(PythonWrapperCodegen):  # type: ignore[misc]
-    """In place of the wrappers that call device memory's kernels from this process."""
+    """Replaces the wrappers that call device memory's kernels from this process."""
 
     @staticmethod
     def create(*_arguments: Any, **_keywords: Any) -> Any:
@@ -84,13 +85,13 @@ class _NoCppWrapper(PythonWrapperCodegen):  # type: ignore[misc]
 
 class _Group(KernelGroup):  # type: ignore[misc]
     def call_kernel(self, wrapper: Any, kernel_name: str) -> None:
-        """As on a CPU: the stream is the current one, which the call finds by itself."""
+        """Writes the call as on a CPU: the stream is the current one, which the call finds by itself."""
         _, arguments, _ = self.args.cpp_argdefs()
         wrapper.writeline(wrapper.wrap_kernel_call(kernel_name, arguments))
 
 
 class WorkerScheduling(CppScheduling):  # type: ignore[misc]
-    """C++ kernels, of which the generated module has worker functions instead of functions of its own process."""
+    """C++ kernels for which the generated module has worker functions instead of functions of its own process."""
 
     def reset_kernel_group(self) -> None:
         self.kernel_group = _Group()
@@ -107,13 +108,13 @@ class WorkerScheduling(CppScheduling):  # type: ignore[misc]
 
 
 def _in_one_order(code: str) -> str:
-    """An exception cannot leave a region of OpenMP either."""
+    """Removes OpenMP if one thread must run the code; an exception cannot leave a region of OpenMP either."""
     return _PRAGMA.sub("", code) if _FOR_ONE_THREAD.search(code) else code
 
 
 @contextlib.contextmanager
 def _defined_for_worker(wrapper: Any) -> Iterator[None]:
-    """While it lasts, kernels that the generated module defines come from host_kernels.py."""
+    """Makes kernels that the generated module defines come from host_kernels.py while it lasts."""
     plain = wrapper.define_kernel
 
     def define_kernel(kernel_name: str, kernel_body: str, *arguments: Any, **keywords: Any) -> None:

@@ -1,1 +1,1 @@
-"""The device ops: the one description of what travels between client and worker. Imports nothing of jitc."""
+"""The device ops: the single description of what client and worker exchange. Imports nothing of jitc."""

@@ -1,7 +1,7 @@
-"""The form in which a call of one of NVIDIA's libraries travels: cuBLAS, cuBLASLt, cuDNN.
+"""The form in which a call of one of NVIDIA's libraries is sent: cuBLAS, cuBLASLt, cuDNN.
 
-Part of ``table.py``; the same promise. A call is its function and a slot per argument. Objects of the library that
-a call needs travel with it, as the calls that make them, each behind those that it mentions. ``jitc/call_slots.h``
+Part of ``table.py``; the same promise. A call is its function and a slot per argument. Objects of the library that a
+call needs are sent with it, as the calls that create them, each after those that it mentions. ``jitc/call_slots.h``
 writes and reads it.
 """
 

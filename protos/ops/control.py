@@ -1,4 +1,4 @@
-"""Device ops that are about the program and no device: where it is in its steps, and what it knows.
+"""Device ops about the program, not the device: its position in its steps, and the progress that it knows.
 
 Part of ``table.py``; the same promise.
 """

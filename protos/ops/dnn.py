@@ -1,11 +1,10 @@
-"""Device ops of cuDNN: calls as they are, with the descriptors that they need.
+"""Device ops of cuDNN: unchanged calls, with the descriptors that they need.
 
 Part of ``table.py``; the same promise. The software device refuses all of them by name.
 
-A descriptor travels as the calls that made it (``calls.py``), in each op that uses it; the
-worker keeps the descriptors that it has made, by content. So the journal's resources have none of them, and a captured
-call is complete in itself. Only execution plans are large and used again and again: the node keeps their descriptions,
-like module images, and ``dnn_plan_load`` names one.
+A descriptor is sent as the calls that created it (``calls.py``), in each op that uses it; the worker caches descriptors
+by content. So the journal's resources have none of them, and a captured call is self-contained. Only execution plans
+are large and used repeatedly: the node keeps their descriptions, like module images, and ``dnn_plan_load`` names one.
 """
 
 from __future__ import annotations

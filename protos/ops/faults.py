@@ -1,8 +1,8 @@
-"""The kinds of fault that can be asked for: who carries each out, and where.
+"""The kinds of fault that can be injected: which part carries each out, and where.
 
-The only description: C++ (``generated_faults.h``), the command's help and the table in ``docs/cli.md`` are made of it.
-Called by: the jitc command, the fault injector, the Admin service, the generator. Promise: a fault that was asked for
-later never fires now: a trigger that makes no sense is refused.
+This is the only description: C++ (``generated_faults.h``), the command's help and the table in ``docs/cli.md`` are
+generated from it. Called by: the jitc command, the fault injector, the Admin service, the generator. Promise: a fault
+with a trigger never fires at once: a meaningless trigger is refused.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FAULTS = (
     ),
     Kind(
         "sticky-error", "sessions",
-        what="every op fails with an illegal access from now on, as the worker says",
+        what="every op fails with an illegal access from now on, as the worker reports",
     ),
     Kind(
         "illegal-access", "device", software="refused",
@@ -56,11 +56,11 @@ FAULTS = (
     ),
     Kind(
         "endless-kernel", "device", software="the op never ends",
-        what="a kernel that never ends on the op's stream; noticed as above",
+        what="a kernel that never ends runs on the op's stream; noticed as above",
     ),
     Kind(
         "hung-collective", "device", collective=True,
-        what="the op's stream stands still before a collective; noticed as above",
+        what="the op's stream stalls before a collective; noticed as above",
     ),
     Kind(
         "cut-link", "device", collective=True,
@@ -78,7 +78,7 @@ FAULTS = (
     ),
     Kind(
         "lose-gpu", "service",
-        what="the service behaves as if NVML had reported that the GPU is gone: its sessions move to another one, "
+        what="the service behaves as if NVML had reported that the GPU is lost: its sessions move to another one, "
         "until `jitc gpu return`",
     ),
 )  # fmt: skip
@@ -90,7 +90,7 @@ LONELY_SKIP = "skip counts the matching ops of a boundary or a phase, and none i
 
 
 def wrong_trigger(fault: Fault) -> str:
-    """Why a fault's trigger makes no sense; empty when it does."""
+    """Returns why a fault's trigger is meaningless; empty if it is not."""
     in_minibatch = bool(fault.boundary or fault.phase or fault.armed_at_boundary)
     if bool(fault.sequence) + bool(fault.operations) + in_minibatch > 1:
         return "an op, a number of ops and a point in a minibatch are three triggers; name one of them"

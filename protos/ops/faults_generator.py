@@ -1,7 +1,7 @@
 """Turns ``faults.py`` into ``generated_faults.h`` and the table of faults in ``docs/cli.md``.
 
-Called by ``jitc.interpose.generator``. Promise: output depends on the table alone; of the document only what stands
-between the two marks changes.
+Called by ``jitc.interpose.generator``. Promise: output depends only on the table; only the part of the document between
+the two marks changes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ BEGIN, END = "<!-- generated: faults -->\n", "<!-- end of faults -->\n"
 
 
 def header() -> str:
-    """The text of ``protos/include/jitc/generated_faults.h``."""
+    """Returns the text of ``protos/include/jitc/generated_faults.h``."""
     rows = "".join(
         f'    {{"{one.name}", FaultCarrier::{one.carrier}, {one.signal or 0}, {flag(one.collective)}}},\n'
         for one in FAULTS
@@ -32,7 +32,7 @@ def _names(name: str, values: tuple[str, ...]) -> str:
 
 
 def document(text: str) -> str:
-    """The document with the table of now. ValueError when it does not have the two marks."""
+    """Returns the document with the current table. Raises ValueError if it does not have the two marks."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise ValueError(f"docs/cli.md needs one {BEGIN.strip()} and one {END.strip()}")
     rows = "".join(f"| `{one.name}` | {one.what} | {one.software} | {one.cuda} |\n" for one in FAULTS)

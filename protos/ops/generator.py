@@ -1,7 +1,7 @@
 """Turns ``table.py`` and ``traits.py`` into ``generated_ops.h``, ``generated_op_traits.h`` and ``generated_names.py``.
 
-Called by ``jitc.interpose.generator``. Promises: output depends on the tables alone and is sorted as
-they are, so that CI can regenerate and compare; an op without traits, or with wrong ones, is an error.
+Called by ``jitc.interpose.generator``. Promises: output depends only on the tables and is sorted as they are, so that
+CI can regenerate and compare; an op without traits, or with wrong ones, is an error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _camel(name: str) -> str:
 
 
 def _padded(fields: tuple[tuple[str, str, str], ...]) -> tuple[list[tuple[str, str, str]], int]:
-    """Fields plus trailing padding up to 8 bytes; every field must be naturally aligned."""
+    """Returns fields plus trailing padding up to 8 bytes; every field must be naturally aligned."""
     out, offset = list(fields), 0
     for name, kind, _ in fields:
         size = table.TYPES[kind][2]
@@ -43,7 +43,7 @@ def _struct(name: str, fields: tuple[tuple[str, str, str], ...], doc: str, extra
 
 
 def cpp_header() -> str:
-    """The text of ``protos/include/jitc/generated_ops.h``."""
+    """Returns the text of ``protos/include/jitc/generated_ops.h``."""
     parts = [
         f"// {_BANNER}",
         "#pragma once\n#include <array>\n#include <cstdint>\n#include <string_view>\n#include <type_traits>\n",
@@ -118,7 +118,8 @@ constexpr size_t index_of(OpId id) {{ return kIndices[static_cast<size_t>(id)] -
 
 
 def traits_header() -> str:
-    """The text of ``protos/include/jitc/generated_op_traits.h``; ValueError when the table is not what it must be."""
+    """Returns the text of ``protos/include/jitc/generated_op_traits.h``; raises ValueError if the table is not
+    valid."""
     if wrong := complaints(table.OPS, TRAITS):
         raise ValueError("protos/ops/traits.py: " + "; ".join(wrong))
     enums = "".join(f"enum class {name} : uint8_t {{ {', '.join(values)} }};\n" for name, values in ENUMS.items())
@@ -187,7 +188,7 @@ bool visit(const OpHeader& op, Handler&& handler) {{
 
 
 def python_module() -> str:
-    """The text of ``protos/ops/generated_names.py``: names, ids and struct formats."""
+    """Returns the text of ``protos/ops/generated_names.py``: names, ids and struct formats."""
     lines = [
         f'"""{_BANNER}"""',
         "",

@@ -1,6 +1,6 @@
-"""Device ops made for a device with kernels: modules, launches, graphs, cuBLAS as it is, cuDNN.
+"""Device ops made for a device with kernels: modules, launches, graphs, unchanged cuBLAS calls, cuDNN.
 
-Part of ``table.py``; the same promise. The software device has graphs, of its own ops, and refuses all else by name.
+Part of ``table.py``; the same promise. The software device has graphs, of its own ops, and refuses all others by name.
 """
 
 from __future__ import annotations

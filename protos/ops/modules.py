@@ -1,8 +1,8 @@
 """Ops of modules: images, kernels, variables, and the device's limits for kernels. Part of ``kernels.py``.
 
-A module image (fat binary, cubin or PTX) travels once per node: ``image_query`` asks by content hash,
-``image_part`` brings what is missing, ``module_load`` names it. The worker keeps images in files of the
-node service, so that they outlive it and other ranks find them.
+A module image (fat binary, cubin or PTX) is sent once per node: ``image_query`` asks by content hash, ``image_part``
+sends missing parts, ``module_load`` names it. The worker keeps images in files of the node service, so that they
+outlive it and other ranks find them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a device op is described: its operand types, its family, and what the core must know of it.
+"""The description of a device op: its operand types, its family, and what the core must know about it.
 
 Called by: ``table.py`` (ops that every device has), ``kernels.py`` (ops of devices that run kernels), ``dnn.py``
 (cuDNN) and the generator. Promise: plain data.
@@ -27,10 +27,10 @@ class Op:
     """One device op: a packed record of operands, then an optional payload.
 
     ``waits``: the client blocks (or registers a receiver) until the op's RESULT completion.
-    ``payload``: name of what follows the operands up to the record's size, or "" for nothing.
-    ``result``: what the RESULT payload holds, or "" for a bare status.
-    ``compared``: the result must be the same when the op is replayed (times and free memory are not).
-    ``resource``: the op changes the resource table (it is applied even where work is skipped).
+    ``payload``: name of the data after the operands up to the record's size, or "" for none. ``result``: what the
+    RESULT payload holds, or "" for a bare status. ``compared``: the result must be the same when the op is replayed
+    (times and free memory are not). ``resource``: the op changes the resource table (it is applied even if work is
+    skipped).
     """
 
     family: int

@@ -1,6 +1,6 @@
-"""Device ops of a service that checks the order of ops (`--check-order`): what the program alone knows.
+"""Device ops of a service that checks the order of ops (`--check-order`): facts that only the program knows.
 
-Part of ``table.py``; the same promise. No other service is sent them, and they change nothing on any device.
+Part of ``table.py``; the same promise. They are sent to no other service, and change nothing on any device.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the executor must know of each device op, beside its layout.
+"""What the executor must know about each device op, besides its layout.
 
 Each op has one line, which the generator turns into ``generated_op_traits.h``. Called by: ``generator.py``, tests.
 Promises: every op has its line, and a line that contradicts the op's description is an error when the code is
-generated. So it cannot be forgotten that a new op is also a copy, has a result that steers the program, or becomes part
-of a graph.
+generated. So no one can overlook that a new op is also a copy, has a result that steers the program, or becomes part of
+a graph.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ ENUMS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Traits:
-    """Values are those of ENUMS; a field without a default differs too much between ops to be guessed."""
+    """The traits of an op, with values of ENUMS; a field without a default differs too much between ops to be
+    guessed."""
 
     check: str
     window: str
@@ -168,7 +169,7 @@ _WITHOUT_PAYLOAD = ("none", "copy_size", "image_size")
 
 
 def complaints(ops: tuple[Op, ...], table: dict[str, Traits]) -> list[str]:
-    """Traits that are missing in the table, or contradict an op's description."""
+    """Returns traits that are missing in the table, or contradict an op's description."""
     names = {op.name for op in ops}
     found = [f"{name}: no such op" for name in table if name not in names]
     for op in ops:

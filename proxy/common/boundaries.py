@@ -1,8 +1,8 @@
-"""The boundaries of a session, read from its files where no worker is: libjitc_boundaries.so for Python.
+"""The boundaries of a session, read from its files without a worker: libjitc_boundaries.so for Python.
 
-Called by: whoever needs a job's state when its worker, its service or its program is lost. Promises: nothing is written
-to the files, and neither CUDA nor the executor is loaded; bytes that are given out have the hash that the journal has
-of them; a worker may go on writing meanwhile, and what it gives up is an error, never wrong bytes.
+Called by: code that needs a job's state when its worker, its service or its program is lost. Promises: nothing is
+written to the files, and neither CUDA nor the executor is loaded; returned bytes have the hash that the journal
+records; a worker may continue to write meanwhile, and a boundary that it drops is an error, never wrong bytes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .paths import boundaries_library
 
 
 class BoundaryError(Exception):
-    """The library's own text: what is missing, was given up, or is damaged."""
+    """An error with the library's own text: what is missing, was dropped, or is damaged."""
 
 
 @dataclass(frozen=True)
 class SessionFiles:
-    """Where a session's state lies, with the sizes that it was made with, in bytes."""
+    """The location of a session's state, with the sizes of its parts, in bytes."""
 
     journal: str
     journal_bytes: int
@@ -35,7 +35,7 @@ class SessionFiles:
 
 @dataclass(frozen=True)
 class Boundary:
-    """A boundary that can be gone back to; `whole`: without data-parallel peers."""
+    """A boundary to which a rollback is possible; `whole`: without data-parallel peers."""
 
     number: int
     #: Of the newest op whose effects are in it.
@@ -66,7 +66,7 @@ class Row:
 
     @property
     def is_variable(self) -> bool:
-        """Whether it is a variable of a module, and no allocation of the program."""
+        """Returns whether it is a variable of a module, and no allocation of the program."""
         return bool(self.ordinal >> 63)
 
 
@@ -123,7 +123,7 @@ def _load(path: Path) -> ctypes.CDLL:
 
 
 class BoundaryFiles:
-    """What the files of a session held when they were opened. A context manager; one thread at a time.
+    """The content of a session's files when they were opened. A context manager; one thread at a time.
 
     Raises BoundaryError.
     """
@@ -151,7 +151,7 @@ class BoundaryFiles:
             self._lib.jitc_boundaries_close(handle)
 
     def boundaries(self) -> list[Boundary]:
-        """Oldest first."""
+        """Returns the boundaries, oldest first."""
         room = self._checked(self._lib.jitc_boundaries_list(self._open(), None, 0))
         found = (_Boundary * room)()
         self._checked(self._lib.jitc_boundaries_list(self._open(), found, room))
@@ -163,7 +163,7 @@ class BoundaryFiles:
         ]
 
     def rows(self, boundary: int) -> list[Row]:
-        """In the order of their ordinals, variables last."""
+        """Returns the rows in the order of their ordinals, variables last."""
         room = self._checked(self._lib.jitc_boundaries_rows(self._open(), boundary, None, 0))
         found = (_Row * room)()
         self._checked(self._lib.jitc_boundaries_rows(self._open(), boundary, found, room))
@@ -173,13 +173,13 @@ class BoundaryFiles:
         ]
 
     def read_into(self, boundary: int, row: Row, out: bytearray | memoryview) -> None:
-        """Copies the content of a row, checked by its hash; out: writable, as large as it."""
+        """Copies the content of a row, checked by its hash; out: writable, of the same size."""
         view = memoryview(out).cast("B")
         target = (ctypes.c_char * view.nbytes).from_buffer(view) if view.nbytes else None
         self._checked(self._lib.jitc_boundaries_read(self._open(), boundary, row.index, target, view.nbytes))
 
     def read(self, boundary: int, row: Row) -> bytes:
-        """The same, as bytes of its own."""
+        """Returns the content of a row as new bytes."""
         out = bytearray(row.size)
         self.read_into(boundary, row, out)
         return bytes(out)

@@ -1,7 +1,7 @@
-"""What a thread that must not end does with an exception: it says so in a line, and goes on.
+"""Handles an exception in a thread that must not end: it prints a line, and the thread continues.
 
-Called by: the threads that watch (rounds.py, idle.py, watch.py, nvml.py), the coordinator, the keeper's reader.
-Promises: the same complaint comes once in a while, not with each round; saying it raises nothing.
+Called by: the monitoring threads (rounds.py, idle.py, watch.py, nvml.py), the coordinator, the keeper's reader.
+Promises: the same complaint comes once in a while, not in each round; printing it raises nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 def scarce(error: BaseException) -> bool:
-    """Whether it says that descriptors or memory are used up for now: what it stopped can be done later."""
+    """Returns whether the exception means that descriptors or memory are used up for now: the work can be done
+    later."""
     return isinstance(error, OSError) and error.errno in _SCARCE
 
 
 class Complaints:
-    """Of one thread. Not thread-safe."""
+    """The complaints of one thread. Not thread-safe."""
 
     def __init__(self, thread: str) -> None:
         self._thread = thread

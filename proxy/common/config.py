@@ -1,7 +1,8 @@
 """The configuration of a node service.
 
-Called by: the commands (which make it), the service and everything in it. Promise: it does not change while the service
-lives, and its defaults are those of the command line (protos/ops/options/table.py, with the limits of its values).
+Called by: the commands (which create it), the service and everything in it. Promise: it does not change while the
+service lives, and its defaults are those of the command line (protos/ops/options/table.py, with the limits of its
+values).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _library_shared() -> Shared:
 
 @dataclass(frozen=True)
 class Config(ServiceOptions):
-    """Fixed for the service's life: what its options say, and what tests and the machine decide."""
+    """The configuration, fixed for the service's life: its options, and what tests and the machine determine."""
 
     socket: str
     worker_overhead: int | None = None  # bytes of a shared GPU that each worker has beside its share; None: measured
@@ -58,14 +59,14 @@ class Config(ServiceOptions):
         return self.threads or max(1, len(os.sched_getaffinity(0)) // max(1, self.gpus))
 
     def for_workers(self) -> dict[str, str]:
-        """The options that workers are given, as texts (protos/include/jitc/option_text.h)."""
+        """Returns the options for workers, as texts (protos/include/jitc/option_text.h)."""
         values = {name: getattr(self, name) for name in OF_WORKERS}
         return {name: str(int(value) if isinstance(value, bool) else value) for name, value in values.items()}
 
     def private_directory(self) -> Path:
-        """Holds the workers' sockets, and the lock that shows that the service is alive."""
+        """Returns the folder of the workers' sockets, and of the lock that shows that the service is alive."""
         return Path(self.socket + ".d")
 
     def images_directory(self) -> Path:
-        """Module images that programs have sent; removed with the service."""
+        """Returns the folder of module images that programs have sent; removed with the service."""
         return self.private_directory() / "images"

@@ -1,6 +1,6 @@
 """libjitc_executor.so for Python: a typed ctypes binding of executor_api.h.
 
-Called by: the worker (jitc.proxy.worker), which executes; the service, which asks for the sizes of shared structures.
+Called by: the worker (jitc.proxy.worker), which executes; the service, which reads the sizes of shared structures.
 Promises: every call releases the GIL while it is in the library; a failure is an ExecutorError with the library's own
 text; callbacks never raise into C.
 """
@@ -21,11 +21,11 @@ STREAM_BUFFER = 4 << 20
 
 
 class ExecutorError(Exception):
-    """The executor's own text about a call that it refused."""
+    """An error with the executor's own text about a call that it refused."""
 
 
 class Options(TypedDict):
-    """What the executor is made with; a device takes the options that concern it."""
+    """The options of an executor; a device uses those that concern it."""
 
     op_socket: NotRequired[str]
     """Where op streams come in; empty: through this binding."""
@@ -41,7 +41,7 @@ class Options(TypedDict):
 
 
 class Joined(NamedTuple):
-    """Where the ranks of a communicator meet."""
+    """The place where the ranks of a communicator meet."""
 
     path: str
     size: int
@@ -57,11 +57,11 @@ class JoinRefused(Exception):
 
 
 class JoinSuperseded(Exception):
-    """The session is at another epoch by now, or about to end: the op is taken back without a result."""
+    """The session is at another epoch by now, or about to end: the op is withdrawn without a result."""
 
 
 class Control(Protocol):
-    """What the executor asks of the control plane; called from its threads."""
+    """The executor's requests to the control plane; called from its threads."""
 
     def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> Joined: ...
     def fault(self, session: int, sequence: int, status: int, cause: str, message: str) -> None: ...
@@ -166,7 +166,7 @@ class Executor:
             raise ExecutorError(self.message())
 
     def poller(self, session: int, timeout_ms: int) -> Callable[[], bytes | None]:
-        """A function that waits for the next completions: bytes, b"" when none came, None once detached.
+        """Returns a function that waits for the next completions: bytes, b"" if none came, None once detached.
 
         It uses one buffer again and again; the returned bytes are the only copy.
         """
@@ -185,7 +185,7 @@ class Executor:
         return next_batch
 
     def command(self, method: str, request: dict[str, object]) -> dict[str, Any]:
-        """A call of worker.proto, with JSON both ways."""
+        """Makes a call of worker.proto, with JSON both ways."""
         reply = ctypes.c_void_p()
         code = self._lib.jitc_executor_command(
             self._handle, method.encode(), json.dumps(request).encode(), ctypes.byref(reply)
@@ -221,7 +221,7 @@ class Shared:
 
 
 def shared(path: Path) -> Shared:
-    """Functions of the library at path; those that change something raise ExecutorError."""
+    """Returns functions of the library at path; those that change something raise ExecutorError."""
     lib = load(path)
 
     def check(code: int) -> None:
@@ -283,7 +283,7 @@ def _callbacks(control: Control) -> _ControlTable:
 
 
 def _text(text: str) -> bytes:
-    """The text, cut to the room that an answer has."""
+    """Returns the text, truncated to the room of an answer."""
     return text.encode()[: _TEXT - 1]
 
 

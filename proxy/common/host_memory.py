@@ -1,8 +1,8 @@
-"""How much of the node's memory can be had, and what becomes of processes that want more. Called by: the service at
+"""The node's available memory, and the kernel's kills of processes that need more. Called by: the service at
 start (take_over.py), the software device, the supervisor (a worker was killed).
 
-Promises: a control group's limit counts as the machine's, that of a container and of the groups around it too; what
-cannot be read does not count.
+Promises: a control group's limit counts like the machine's, including a container's and those of the groups around it;
+a limit that cannot be read does not count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
 class _Names(NamedTuple):
-    """Of a group's files, and of one field each in memory.stat and in what counts killed processes."""
+    """The names of a group's files, and of one field each in memory.stat and in the counters of killed processes."""
 
     limit: str
     used: str
@@ -33,7 +33,7 @@ _FIRST = _Names("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactiv
 
 @dataclass(frozen=True)
 class Limit:
-    """The least that a control group around this process may have."""
+    """The least limit of the control groups around this process."""
 
     bytes: int
     where: Path
@@ -43,13 +43,13 @@ class Limit:
 
 
 def available() -> int:
-    """Bytes that can be taken without pushing anything out; 0 where the kernel does not say."""
+    """Returns the bytes that can be allocated without evicting anything; 0 if the kernel does not report it."""
     left = [one for one in (_of_machine(), *_of_groups()) if one is not None]
     return max(0, min(left, default=0))
 
 
 def limit() -> Limit | None:
-    """None where no group has less than the machine."""
+    """Returns the limit; None if no group has less than the machine."""
     machine = _field(PROC / "meminfo", "MemTotal:", 1024)
     limits = [
         Limit(most, group / names.limit)
@@ -60,8 +60,8 @@ def limit() -> Limit | None:
 
 
 def kills_file(process: int) -> Path:
-    """Where the kernel counts the processes of this one's control group, else of the machine, that it has ended for
-    want of memory."""
+    """Returns the file in which the kernel counts the processes that it killed for lack of memory: of this process's
+    control group, otherwise of the machine."""
     for one in (process, "self"):
         for names, group in _groups(one):
             if kills(group / names.events) is not None:
@@ -82,7 +82,7 @@ def _of_machine() -> int | None:
 
 
 def _of_groups() -> list[int]:
-    """Of the control group that this process is in, and of those around it."""
+    """Reads a value of the control group that this process is in, and of those around it."""
     found = []
     for names, group in _groups("self"):
         # Pages of files that nobody uses give way to others.
@@ -93,7 +93,7 @@ def _of_groups() -> list[int]:
 
 
 def _groups(process: int | str) -> Iterator[tuple[_Names, Path]]:
-    """The control groups of a process that count memory, innermost first; those of both kinds."""
+    """Returns the control groups of a process that count memory, innermost first; those of both kinds."""
     try:
         lines = (PROC / str(process) / "cgroup").read_text().splitlines()
     except OSError:
@@ -109,7 +109,7 @@ def _groups(process: int | str) -> Iterator[tuple[_Names, Path]]:
 
 
 def _number(path: Path) -> int | None:
-    """None also for "max"."""
+    """Reads a number. None also for "max"."""
     with contextlib.suppress(OSError, ValueError):
         return int(path.read_text())
     return None

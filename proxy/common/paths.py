@@ -1,7 +1,7 @@
-"""Where things are: sockets, shipped libraries; and the versions of what is shared.
+"""Paths of sockets and shipped libraries, and the versions of shared formats.
 
 Called by: everything in this package. Promises: it imports nothing heavy, so that the `jitc` command starts fast; all
-paths follow from where the package lies, none from the machine that built it.
+paths follow from the package's location, none from the machine that built it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class MissingLibrary(Exception):
 
 
 def default_socket() -> str:
-    """The service's socket: JITC_SOCKET, else the user's runtime directory, else /run."""
+    """Returns the service's socket: JITC_SOCKET, otherwise the user's runtime directory, otherwise /run."""
     named = os.environ.get("JITC_SOCKET")
     if named:
         return named
@@ -46,12 +46,12 @@ def transport_library() -> Path:
 
 
 def op_socket(worker_socket: str) -> str:
-    """Where a worker serves op streams, beside the socket of its control calls."""
+    """Returns the socket on which a worker serves op streams, beside that of its control calls."""
     return f"{worker_socket}-ops"
 
 
 def operators_library() -> Path | None:
-    """PyTorch's CPU kernels; absent in an installation without PyTorch."""
+    """Returns the library of PyTorch's CPU kernels; absent in an installation without PyTorch."""
     path = _PACKAGE / "lib" / "libjitc_operators.so"
     return path if path.exists() else None
 
@@ -61,7 +61,7 @@ def preload_library() -> Path:
 
 
 def _sibling(name: str) -> Path:
-    """The folder of another package of jitc, found without importing it."""
+    """Returns the folder of another package of jitc, found without importing it."""
     from importlib.util import find_spec
 
     spec = find_spec(f"jitc.{name}")

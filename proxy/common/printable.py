@@ -1,7 +1,7 @@
-"""Texts of others (programs' names, what strangers send) for a log or a terminal: one line, and not a long one.
+"""Foreign text (programs' names, what strangers send) for a log or a terminal: one line of limited length.
 
-Called by: whoever prints or reports what a program, an environment or a connection has said. Promise: the result has
-printable signs alone, so that it can neither end a line nor steer a terminal; what is cut off or escaped is seen to be.
+Called by: code that prints or reports text from a program, an environment or a connection. Promise: the result has only
+printable characters, so that it can neither end a line nor steer a terminal; truncation and escapes are visible.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ LINE = 10_000
 
 
 def printable(text: str, most: int = MOST) -> str:
-    """The text with whatever is not printable as an escape."""
+    """Returns the text with unprintable characters escaped."""
     shown = "".join(one if one.isprintable() else _escape(one) for one in text[: most + 1])
     return shown if len(text) <= most and len(shown) <= 2 * most else shown[:most] + "..."
 

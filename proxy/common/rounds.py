@@ -1,7 +1,7 @@
-"""Repeats some work in a thread of its own until it is stopped.
+"""Repeats a task in its own thread until it is stopped.
 
-Called by: the watches over workers, hangs and joins. Promises: stop() ends the pause at once, and waits for a round
-under way; an exception ends that round and no other, and is said.
+Called by: the watches over workers, hangs and joins. Promises: stop() ends the pause at once, and waits for a running
+round; an exception ends only that round, and is printed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STOP_SECONDS = 10
 
 
 class Rounds:
-    """There is no thread when pause (seconds) is 0."""
+    """A repeated task. There is no thread if pause (seconds) is 0."""
 
     def __init__(self, name: str, pause: float, work: Callable[[], None]) -> None:
         self._pause, self._work = pause, work

@@ -1,9 +1,9 @@
 """gRPC channels, stubs and options in one typed place (generated stubs carry no types).
 
 Called by: the service, the worker, the command line. Promises: unix sockets only; proxy settings of the environment
-have no effect; both sides have the same size limits; a server has so many connections at most, lets go of those that
-never speak HTTP/2 or have not called for a while; an exception of a call is that call's end, in one line, and a
-request that does not parse is refused.
+have no effect; both sides have the same size limits; a server limits its connections, and closes those that never speak
+HTTP/2 or have not called for a while; an exception in a call ends that call, with one line, and a request that does not
+parse is refused.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ CONNECTIONS, SHARE = 1024, 4
 
 
 class Refused(Exception):
-    """Its call has been answered with a refusal."""
+    """Raised after the call has been answered with a refusal."""
 
 
 def serve(add: Callable[[grpc.Server], None], socket: str, handlers: Any = ()) -> grpc.Server:
-    """A server on the socket that has begun; add: what it serves beside handlers."""
+    """Starts a server on the socket; add: what it serves besides handlers."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = min(CONNECTIONS, soft // SHARE) if soft != resource.RLIM_INFINITY else CONNECTIONS
     server = grpc.server(
@@ -76,7 +76,7 @@ def serve(add: Callable[[grpc.Server], None], socket: str, handlers: Any = ()) -
 
 
 class _OneLine(grpc.ServerInterceptor):  # type: ignore[type-arg]
-    """Of an exception in a call its caller is told, and the log, in a line."""
+    """Reports an exception in a call to its caller, and to the log, in one line."""
 
     def intercept_service(self, continuation: Any, details: Any) -> Any:
         handler = continuation(details)
@@ -90,7 +90,7 @@ class _OneLine(grpc.ServerInterceptor):  # type: ignore[type-arg]
 
 
 class _Unreadable(NamedTuple):
-    """In place of a request that does not parse: gRPC would print a traceback of each."""
+    """Replaces a request that does not parse: gRPC would print a traceback for each."""
 
     why: str
 
@@ -123,7 +123,7 @@ def _answered(name: str, method: Any) -> Any:
 
 
 def address(socket: str) -> str:
-    """The address of a unix socket for gRPC, which parses it as a URI: % and # of a path are quoted."""
+    """Returns the address of a unix socket for gRPC, which parses it as a URI: % and # of a path are quoted."""
     return f"unix:{quote(socket)}"
 
 
@@ -164,13 +164,13 @@ def add_worker(servicer: object, server: grpc.Server) -> None:
 
 
 def status_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str]:
-    """Code and text of a failed call."""
+    """Returns code and text of a failed call."""
     call: Any = error
     return call.code(), str(call.details() or "")
 
 
 def refused(error: grpc.RpcError) -> bool:
-    """Whether the other side refused the call; else the call was lost on the way, as when the other side dies."""
+    """Returns whether the other side refused the call; otherwise the call was lost, as when the other side dies."""
     refusals = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNIMPLEMENTED)
     return status_of(error)[0] in refusals
 
@@ -191,9 +191,9 @@ def refuse(context: Any, code: grpc.StatusCode, message: str) -> NoReturn:
 
 
 class Waiting:
-    """A thread pool of its own for calls that wait, so that calls which must be answered at once find a free thread.
+    """A separate thread pool for calls that wait, so that calls that must be answered at once find a free thread.
 
-    At most so many calls wait at a time; half as many threads again refuse the calls beyond that.
+    A limited number of calls wait at a time; half as many threads again refuse the calls beyond that.
     """
 
     def __init__(self, name: str, most: int) -> None:
@@ -202,12 +202,12 @@ class Waiting:
         self._most = most
 
     def serve(self, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """A servicer's method that runs in these threads."""
+        """Marks a servicer's method to run in these threads."""
         return _InPool(method, self._pool)
 
     @contextlib.contextmanager
     def seat(self, context: Any, advice: str) -> Iterator[None]:
-        """Surrounds the wait; when all seats are taken, the call is refused as one that may be tried again."""
+        """Surrounds the wait; if all seats are taken, the call is refused as one that may be retried."""
         if not self._free.acquire(blocking=False):
             refuse(context, grpc.StatusCode.UNAVAILABLE, f"{self._most} calls wait already; {advice}")
         try:
@@ -220,7 +220,7 @@ class Waiting:
 
 
 class _InPool:
-    """grpcio takes the pool from an attribute of the method; all supported releases use this attribute."""
+    """A method with its pool, which grpcio takes from an attribute that all supported releases use."""
 
     def __init__(self, method: Callable[[Any, Any], Any], pool: ThreadPoolExecutor) -> None:
         self._method = method

@@ -1,8 +1,8 @@
 """Shared memory that must outlive workers, and the service as well.
 
-Called by: the registry of sessions, and recoveries (for blocks on their way). Promises: no piece has a name in /dev/shm
+Called by: the registry of sessions, and recoveries (for blocks in transfer). Promises: no piece has a name in /dev/shm
 or anywhere else; workers open it through /proc/<process>/fd/<n> of the keeper, which holds it besides the service (or
-of the service, for memory that does not outlive it); it vanishes when it is closed, or with the keeper.
+of the service, for memory that does not outlive it); it is freed when it is closed, or with the keeper.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class NoSpace(Exception):
 
 
 class ShelfLost(Exception):
-    """Who held memory besides the service has ended, or does not answer: it is gone."""
+    """The holder of memory besides the service has ended, or does not answer: the memory is lost."""
 
 
 class Shelf(Protocol):
-    """Who holds memory besides the service: the keeper. What it does raises ShelfLost."""
+    """The holder of memory besides the service: the keeper. Its methods raise ShelfLost."""
 
     def keep(self, name: str, descriptor: int, token: str = "") -> str: ...
     def drop(self, names: list[str]) -> None: ...
@@ -32,7 +32,7 @@ class Shelf(Protocol):
 
 @dataclass(eq=False)
 class Memory:
-    """One piece, as a descriptor of this process."""
+    """A piece of shared memory, as a descriptor of this process."""
 
     fd: int
     size: int
@@ -45,11 +45,11 @@ class Memory:
         return self.kept_path or f"/proc/{os.getpid()}/fd/{self.fd}"
 
     def used(self) -> int:
-        """Bytes that really take memory (pieces are sparse)."""
+        """Returns the bytes that really use memory (pieces are sparse)."""
         return os.fstat(self.fd).st_blocks * 512
 
     def keep(self, name: str, shelf: Shelf | None, token: str = "") -> Memory:
-        """Has the shelf hold it too, under this name; token: with which a training process is given it."""
+        """Makes the shelf hold it too, under this name; token: with it a training process receives the memory."""
         if shelf is not None:
             try:
                 self.kept_path = shelf.keep(name, self.fd, token)
@@ -68,13 +68,13 @@ class Memory:
 
 
 def taken_over(name: str, path: str, shelf: Shelf) -> Memory:
-    """What another service has left on the shelf. Raises OSError."""
+    """Returns what another service has left on the shelf. Raises OSError."""
     fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     return Memory(fd, os.fstat(fd).st_size, name, shelf, path)
 
 
 def shared(name: str, size: int) -> Memory:
-    """Anonymous, zeroed, sparse."""
+    """Creates anonymous, zeroed, sparse memory."""
     try:
         fd = os.memfd_create(f"jitc-{name}", os.MFD_CLOEXEC)
     except OSError as error:
@@ -83,7 +83,7 @@ def shared(name: str, size: int) -> Memory:
 
 
 def sealed(name: str, size: int, head: bytes) -> Memory:
-    """Shared memory that begins with head, for a process that is not trusted: its size cannot be changed."""
+    """Creates shared memory that starts with head, for an untrusted process: its size cannot be changed."""
     try:
         fd = os.memfd_create(f"jitc-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     except OSError as error:
@@ -96,7 +96,7 @@ def sealed(name: str, size: int, head: bytes) -> Memory:
 
 
 def spill_file(directory: str, size: int) -> Memory:
-    """A sparse file without a name: it vanishes with the service, however the service ends."""
+    """Creates a sparse file without a name: it is freed with the service, however the service ends."""
     try:
         fd = os.open(directory, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError:

@@ -1,11 +1,10 @@
-"""Standard output and standard error of processes that others rely on: whoever reads them cannot stop such a process.
+"""Standard output and standard error of processes that others rely on: their reader cannot block such a process.
 
-A service lives longer than what reads its output: a terminal is closed, `| head` has seen enough, a collector of logs
-stands still. Python would raise in whatever thread says something next, or wait there without end, and recoveries with
-it.
+A service outlives the readers of its output: a terminal is closed, `| head` ends, a log collector stalls. Python would
+raise in the thread that prints next, or wait there without end, and recoveries with it.
 
-Called by: jitc-proxyd, its keeper and its workers, when they begin. Promises: writing never raises and never waits; a
-line is written whole, or as much of it as there is room for; what found no room is counted, and said when there is.
+Called by: jitc-proxyd, its keeper and its workers, when they start. Promises: writing never raises and never waits; a
+line is written whole, or as much of it as there is room for; dropped text is counted, and reported when there is room.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from collections.abc import Callable
 
 
 def shield() -> None:
-    """This process's own, from now on; something else that was put in the place of one stays."""
+    """Shields this process's streams from now on; a replacement of one stays."""
     for descriptor, name in enumerate(("stdout", "stderr"), 1):
         if getattr(sys, name) is getattr(sys, f"__{name}__"):
             setattr(sys, name, Shielded(descriptor))
@@ -73,7 +72,7 @@ class Shielded(io.TextIOBase):
                 self._lost, self._cut = 0, sent < len(data)
 
     def _sent(self, data: bytes) -> int:
-        """So many bytes of it, without waiting for room."""
+        """Writes and returns as many bytes as fit, without waiting for room."""
         sent = 0
         with contextlib.suppress(OSError):
             while sent < len(data):
@@ -82,7 +81,7 @@ class Shielded(io.TextIOBase):
 
 
 def _sender(descriptor: int) -> Callable[[bytes], int]:
-    """Writes what there is room for; raises OSError where there is none."""
+    """Returns a function that writes what there is room for, and raises OSError if there is none."""
     try:
         mode = os.fstat(descriptor).st_mode
     except OSError:

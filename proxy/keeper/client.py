@@ -236,7 +236,7 @@ def _launch(lock: SocketLock, versions: dict[str, Any]) -> Keeper:
 
 
 def _listener(lock: SocketLock, name: str) -> socket.socket:
-    """A socket in the private folder, this user's from the moment it exists."""
+    """Creates a socket in the private folder, this user's from the moment it exists."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     before = os.umask(0o177)
     try:

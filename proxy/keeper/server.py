@@ -92,7 +92,7 @@ class Keeper:
         self._select.register(connection, selectors.EVENT_READ, heard)
 
     def _read(self, connection: socket.socket) -> None:
-        """What it raises ends the connection (guarded)."""
+        """Reads a packet. An exception ends the connection (guarded)."""
         limit = protocol.HELLO_LIMIT if connection in self._strangers else protocol.LIMIT
         try:
             request, descriptors = protocol.receive(connection, limit)
@@ -153,7 +153,7 @@ class Keeper:
         self._gone(connection)
 
     def _serve(self, connection: socket.socket) -> None:
-        """What it raises ends the connection (guarded)."""
+        """Makes a connection the service's. An exception ends it (guarded)."""
         self._strangers.pop(connection, None)
         self._service = connection
         self._programs.ended().clear()  # it asks for those that it knows

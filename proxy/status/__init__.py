@@ -1,1 +1,1 @@
-"""What the service says of itself, described once: the documents that users script against."""
+"""The service's documents, described once; users script against them."""

@@ -1,6 +1,6 @@
-"""`python -m jitc.proxy.status [--check]`: writes, or compares, what is made of the model.
+"""`python -m jitc.proxy.status [--check]`: writes, or compares, the files generated from the model.
 
-Called by: the build's check of generated files (`--check`: exit status 1 when one is out of date), developers.
+Called by: the build's check of generated files (`--check`: exit status 1 if one is out of date), developers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TABLES: dict[str, type] = {
 
 
 def outputs() -> dict[Path, str]:
-    """Each file, and its text."""
+    """Returns each file with its text."""
     found = {
         FOLDER / f"generated_{name}.schema.json": schema.schema(model, f"jitc {name} --json")
         for name, model in DOCUMENTS.items()

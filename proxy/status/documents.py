@@ -1,6 +1,6 @@
-"""Documents of the model: as JSON values, and whether a JSON value is one.
+"""Documents of the model: converts them to JSON values, and checks JSON values.
 
-Called by: who fills models in; tests, which look at what commands print.
+Called by: the code that fills models in; tests, which check the output of commands.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _PLAIN: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), str: (
 
 
 def document(one: Any) -> dict[str, Any]:
-    """The JSON object of a model's instance, its keys in the order of the model."""
+    """Returns the JSON object of a model's instance, its keys in the order of the model."""
     found: dict[str, Any] = dataclasses.asdict(one)
     return found
 
 
 def mistakes(value: Any, model: type, path: str = "") -> Iterator[str]:
-    """What keeps a JSON value from being a document of the model, each with its place: keys that are missing, keys that
-    no field has, values of another type."""
+    """Returns why a JSON value is no document of the model, each reason with its place: missing keys, keys that no
+    field has, values of another type."""
     if not isinstance(value, Mapping):
         yield f"{path or 'the document'} is no object"
         return

@@ -1,4 +1,4 @@
-"""Fields of documents: what each says, in which unit, and since when it is there.
+"""Fields of documents: the meaning, the unit and the first version of each.
 
 Called by: the modules that describe documents; schema.py and tables.py, which read the descriptions.
 """
@@ -17,13 +17,13 @@ BYTES, SECONDS, TIME = "bytes", "seconds", "seconds since 1970"
 
 
 def says(help: str, unit: str = "", since: str = "0.1") -> Any:
-    """A field of a document. help: half a sentence. since: the version of jitc that has it first."""
+    """Describes a field of a document. help: half a sentence. since: the first version of jitc that has it."""
     return dataclasses.field(metadata={"help": help, "unit": unit, "since": since})
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a model, as it is described."""
+    """The description of one field of a model."""
 
     name: str
     type: Any  # int, float, str, bool, a model, or a list, dict or optional of these
@@ -33,7 +33,7 @@ class Field:
 
 
 def fields_of(model: type) -> Iterator[Field]:
-    """In the order of the document."""
+    """Returns the fields, in the order of the document."""
     hints = typing.get_type_hints(model)
     for one in dataclasses.fields(model):
         yield Field(one.name, hints[one.name], one.metadata["help"], one.metadata["unit"], one.metadata["since"])
@@ -41,7 +41,7 @@ def fields_of(model: type) -> Iterator[Field]:
 
 @dataclass(frozen=True)
 class Shape:
-    """A type taken apart: what is inside of a list or dictionary, and whether it may be null."""
+    """An analysed type: the type inside of a list or dictionary, and whether it may be null."""
 
     inner: type
     kind: str = "one"  # or "list", "dict"

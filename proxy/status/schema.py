@@ -1,7 +1,7 @@
 """JSON Schema files of the documents, made from the model.
 
-Called by: `python -m jitc.proxy.status`. Promise: output depends on the model alone. Objects may have further keys: a
-later version may say more.
+Called by: `python -m jitc.proxy.status`. Promise: output depends only on the model. Objects may have further keys: a
+later version may add some.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema(model: type, title: str) -> str:
-    """The text of the file."""
+    """Returns the text of the file."""
     definitions: dict[str, Any] = {}
     whole = _object(model, definitions)
     found = {"$schema": _DRAFT, "title": title, **whole, "$defs": dict(sorted(definitions.items()))}

@@ -1,7 +1,7 @@
 """Tables of the documents' fields for `docs/cli.md`, made from the model.
 
-Called by: `python -m jitc.proxy.status`. Promise: output depends on the model alone; of the page only what stands
-between two marks changes.
+Called by: `python -m jitc.proxy.status`. Promise: output depends only on the model; only the parts of the page between
+two marks change.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ _HEAD = "| field | type | what it says |\n|---|---|---|\n"
 
 
 def page(text: str, models: dict[str, type]) -> str:
-    """The page with the tables of now. models: by the name in their marks. ValueError: a mark is missing."""
+    """Returns the page with current tables. models: by the name in their marks. Raises ValueError if a mark is
+    missing."""
     for name, model in models.items():
         begin, end = f"<!-- generated: {name} -->\n", f"<!-- end of {name} -->\n"
         if text.count(begin) != 1 or text.count(end) != 1:
@@ -29,7 +30,7 @@ def table(model: type) -> str:
 
 
 def _rows(model: type, path: str) -> Iterator[str]:
-    """Of its fields, and of those of the models in them."""
+    """Returns the rows of its fields, and of those of the models in them."""
     for one in fields_of(model):
         shape = shape_of(one.type)
         place = path + one.name + {"list": "[]", "dict": "{}"}.get(shape.kind, "")

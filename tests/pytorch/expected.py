@@ -16,15 +16,15 @@ FOLDER = Path(__file__).parent / "expected"
 OUTCOMES = ("failed", "crashed", "hung", "left out", "unsteady")
 #: The classes of reasons. The first ones excuse a test; `not served yet` and `unexplained` do not.
 EXCUSES = {
-    "custom kernel": "it runs machine code for a GPU (Triton, inductor, kernels of its own)",
-    "real GPU": "it measures or asks what only a physical GPU has",
+    "custom kernel": "it runs machine code for a GPU (Triton, inductor, its own kernels)",
+    "real GPU": "it measures or queries properties that only a physical GPU has",
     "release differs": "the test is of another release of PyTorch than the wheel",
-    "machine": "it needs what this machine has not (memory, GPUs, network, a package)",
-    "refused": "docs/guarantees.md says that it is refused",
-    "CPU kernel": "PyTorch's CPU kernel does it otherwise (message, type, rounding) than its CUDA kernel",
+    "machine": "it needs resources that this machine lacks (memory, GPUs, network, a package)",
+    "refused": "docs/guarantees.md lists it as refused",
+    "CPU kernel": "PyTorch's CPU kernel differs from its CUDA kernel (message, type, rounding)",
     "own race": "the test's threads race with each other, whatever the device",
 }
-OPEN = {"not served yet": "to be done", "unexplained": "nobody has looked at it"}
+OPEN = {"not served yet": "to be done", "unexplained": "not investigated yet"}
 
 
 class BadExpectation(Exception):

@@ -20,12 +20,12 @@ Figures = Counter[str]
 HEAD = """# PyTorch's own tests
 
 Written by `make pytorch-tests` (`tests/pytorch/README.md`). PyTorch's test files of release {release}, unchanged, with
-the wheel {wheel}, on the software device; written at commit {commit}, {date}, of results that runs up to it left.
+the wheel {wheel}, on the software device; written at commit {commit}, {date}, from the results of runs up to it.
 
-*Run*: started and not skipped by the test itself. *Excused*: does not pass, for a reason that jitc cannot take away
-(the classes are below; each test with its own reason is in `tests/pytorch/expected/`). *Failed*: does not pass, and
+*Run*: started and not skipped by the test itself. *Excused*: does not pass, for a reason that jitc cannot remove
+(the classes are below; each test with its own reason is in `tests/pytorch/expected/`). *Failed*: does not pass, but
 should. *Not run*: the run was stopped before. *Of those that could*: passed, of passed and failed. Files of `suite.py`
-that are not here have not been run.
+that are not listed have not been run.
 
 | file | tests | not run | run | passed | excused | failed | of those that could |
 |---|---|---|---|---|---|---|---|

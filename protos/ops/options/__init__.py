@@ -1,2 +1,2 @@
-"""The options of a node service, each described once: `values.py` (what an option can take), `table.py` (the options)
-and `generator.py` (what is made of them)."""
+"""The options of a node service, each described once: `values.py` (kinds of values), `table.py` (the options) and
+`generator.py` (the files generated from them)."""

@@ -15,52 +15,52 @@ class ServiceOptions:
 
     #: Kind of device.
     device: str = "software"
-    #: How many GPUs; times --workers-per-gpu at most 64 (0: software: 1; cuda: all that are visible).
+    #: Number of GPUs; times --workers-per-gpu at most 64 (0: software: 1; cuda: all visible ones).
     gpus: int = 0
-    #: Of the GPUs, the last N, which programs do not see: they take the place of lost ones.
+    #: The last N of the GPUs are spares, which programs do not see: they replace lost ones.
     spare_gpus: int = 0
     #: Each physical GPU is served as K GPUs, with a worker and a share of the memory each.
     workers_per_gpu: int = 1
-    #: Memory of a GPU as programs see it (0: software: 4GiB, or a share of half of what a container may have; cuda:
-    #: all, divided by K).
+    #: Memory of a GPU as programs see it (0: software: 4GiB, or a share of half of a container's limit; cuda: all,
+    #: divided by K).
     memory_limit: int = 0
     #: Threads of one operator; the same number gives the same results (0: cores divided by GPUs).
     threads: int = 0
     #: Warm spare workers.
     spares: int = 1
-    #: Of a session, ops since the last boundary in memory; more goes to a file in --spill-dir.
+    #: Memory for a session's ops since the last boundary; more goes to a file in --spill-dir.
     journal_bytes: int = 536870912
-    #: Of all sessions together, host memory for copies of live device memory, taken as needed (0: half of the memory
-    #: that can be had at the start).
+    #: Host memory of all sessions for copies of live device memory, allocated as needed (0: half of the memory that is
+    #: available at the start).
     snapshot_bytes: int = 0
-    #: Of all sessions, disk space beside the socket for the images of kernels that programs sent.
+    #: Disk space of all sessions, beside the socket, for the images of kernels that programs sent.
     images_limit: int = 4294967296
-    #: Of a session, pinned memory that program and worker share, taken as needed.
+    #: A session's pinned memory that program and worker share, allocated as needed.
     pinned_bytes: int = 4294967296
-    #: For spilled journals; the files have no name.
+    #: Folder for spilled journals; the files have no name.
     spill_dir: str = "/var/tmp"
-    #: Of the core dump that a worker leaves when it crashes.
+    #: Size of the core dump that a worker leaves when it crashes.
     core_limit: int = 0
-    #: A worker that says nothing, or work that makes no progress, for so long is a fault.
+    #: A worker that does not answer, or work that makes no progress, for this time is a fault.
     hang_seconds: float = 240.0
     #: Share of a job's time for boundaries; those that would take more are skipped, and a fault goes back further.
     boundary_share: float = 0
-    #: Share of a job's time for reserves: copies of what only peers hold, in case that all of them are lost at once.
+    #: Share of a job's time for reserves: copies of blocks that only peers hold, in case all of these are lost at once.
     reserve_share: float = 0.01
     #: Optimizer steps between two validations of a job, at least: a minibatch is run twice and compared; 0: never.
     validate_every: int = 1000
-    #: Share of a job's time for validations after its first one, which then come more seldom.
+    #: Share of a job's time for validations after its first one, which then come less often.
     validate_share: float = 0.001
-    #: A rank that holds other bytes than most ranks that held the same before takes theirs.
+    #: A rank whose block differs from the majority of former replicas takes the majority's bytes.
     heal_replicas: bool = False
-    #: Numbers that a program has read and that a replay gives otherwise end the replay (strict), or are tolerated
-    #: within a bound (tolerant); auto: by what validations showed of the job.
+    #: Numbers that a program has read and that differ in a replay end it (strict), or are tolerated within a bound
+    #: (tolerant); auto: depends on the job's validations.
     replay_mismatch: str = "auto"
-    #: Sums are in another order each time, as on GPUs; 0: never.
+    #: Sums are added in another order each time, as on GPUs; 0: never.
     noise: int = 0
     #: Reports ops of a program that touch the same memory, one of them writing, with no order between them.
     check_order: bool = False
-    #: Delays streams, reports and answers at random, to find what depends on luck; 0: never.
+    #: Delays streams, reports and answers at random, to find code that depends on timing; 0: never.
     shuffle: int = 0
     #: Paths of NVIDIA's libraries that were named, by their options' names; the others are looked for.
     libraries: Mapping[str, str] = field(default_factory=dict)

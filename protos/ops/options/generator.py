@@ -1,7 +1,7 @@
-"""Turns ``table.py`` into the fields of the configuration, what workers are given, and the table in ``docs/cli.md``.
+"""Turns ``table.py`` into the fields of the configuration, workers' options, and the table in ``docs/cli.md``.
 
-Called by ``jitc.interpose.generator``. Promise: output depends on the table alone; of the document only what stands
-between the two marks changes.
+Called by ``jitc.interpose.generator``. Promise: output depends only on the table; only the part of the document between
+the two marks changes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BEGIN, END = "<!-- generated: options -->\n", "<!-- end of options -->\n"
 
 
 def module() -> str:
-    """The text of ``protos/ops/options/generated_fields.py``."""
+    """Returns the text of ``protos/ops/options/generated_fields.py``."""
     fields = "".join(_field(one) for one in _fields())
     binding = "".join(f'    "{one.field}": "{_words(one)}",\n' for one in _fields() if one.binding)
     worker = "".join(f'    "{one.field}",\n' for one in OPTIONS if one.worker)
@@ -26,7 +26,7 @@ def module() -> str:
 
 
 def _fields() -> Iterator[Option]:
-    """One option for each field of the configuration, in their order."""
+    """Returns one option for each field of the configuration, in their order."""
     seen = {""}
     for one in OPTIONS:
         if one.field not in seen:
@@ -63,7 +63,7 @@ def _commented(text: str, line: str) -> str:
 
 
 def header() -> str:
-    """The text of ``protos/include/jitc/generated_options.h``."""
+    """Returns the text of ``protos/include/jitc/generated_options.h``."""
     given = [one for one in OPTIONS if one.worker]
     fields = "".join(f"  {_cpp_type(one.values)} {one.field}{{}};  // --{one.name}\n" for one in given)
     reads = "".join(f'    if (name == "{one.field}") return read_option(text, &{one.field});\n' for one in given)
@@ -78,7 +78,7 @@ def _cpp_type(values: Values) -> str:
 
 
 def document(text: str) -> str:
-    """The document with the table of now. ValueError when it does not have the two marks."""
+    """Returns the document with the current table. Raises ValueError if it does not have the two marks."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise ValueError(f"docs/cli.md needs one {BEGIN.strip()} and one {END.strip()}")
     rows = "".join(_row(one) for one in OPTIONS)
@@ -95,7 +95,7 @@ def _row(option: Option) -> str:
 
 
 def _marked(text: str) -> str:
-    """Names of options as code."""
+    """Formats names of options as code."""
     return " ".join(f"`{word}`" if word.startswith("--") else word for word in text.split(" "))
 
 

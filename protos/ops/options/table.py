@@ -76,7 +76,7 @@ class Option:
 
     @property
     def without_it(self) -> str:
-        """What is taken where it is not given, in words."""
+        """Returns what is used if the option is not given, in words."""
         if self.otherwise:
             return self.otherwise
         if isinstance(self.values, Flag):
@@ -96,12 +96,12 @@ def _library(name: str, file: str) -> Option:
 OPTIONS = (
     Option("device", "device", Choice(("software", "cuda")), "software", "kind of device", DEVICES, binding=True),
     Option(
-        "gpus", "gpus", Number(1, GPUS_MOST), 0, f"how many GPUs; times --workers-per-gpu at most {GPUS_MOST}", DEVICES,
-        "software: 1; cuda: all that are visible", binding=True,
+        "gpus", "gpus", Number(1, GPUS_MOST), 0, f"number of GPUs; times --workers-per-gpu at most {GPUS_MOST}",
+        DEVICES, "software: 1; cuda: all visible ones", binding=True,
     ),
     Option(
         "spare-gpus", "spare_gpus", Number(0, GPUS_MOST - 1), 0,
-        "of the GPUs, the last N, which programs do not see: they take the place of lost ones", DEVICES, binding=True,
+        "the last N of the GPUs are spares, which programs do not see: they replace lost ones", DEVICES, binding=True,
     ),
     Option(
         "workers-per-gpu", "workers_per_gpu", Number(1, GPUS_MOST, "K"), 1,
@@ -110,7 +110,7 @@ OPTIONS = (
     ),
     Option(
         "memory-limit", "memory_limit", MEMORY, 0, "memory of a GPU as programs see it",
-        DEVICES, "software: 4GiB, or a share of half of what a container may have; cuda: all, divided by K",
+        DEVICES, "software: 4GiB, or a share of half of a container's limit; cuda: all, divided by K",
         binding=True,
     ),
     Option(
@@ -122,39 +122,39 @@ OPTIONS = (
     # A journal needs two chunks of 4 MiB and its list of chunks. Every session's is mapped whole, as copies are.
     Option(
         "journal-limit", "journal_bytes", Size(16 * MIB, TIB), GIB // 2,
-        "of a session, ops since the last boundary in memory; more goes to a file in --spill-dir", ROOM, binding=True,
+        "memory for a session's ops since the last boundary; more goes to a file in --spill-dir", ROOM, binding=True,
     ),
     Option(
         "copies-limit", "snapshot_bytes", COPIES, 0,
-        "of all sessions together, host memory for copies of live device memory, taken as needed", ROOM,
-        "half of the memory that can be had at the start", binding=True,
+        "host memory of all sessions for copies of live device memory, allocated as needed", ROOM,
+        "half of the memory that is available at the start", binding=True,
     ),
     # One of PyTorch's own images can have 100 MB.
     Option(
         "images-limit", "images_limit", Size(256 * MIB, TIB), 4 * GIB,
-        "of all sessions, disk space beside the socket for the images of kernels that programs sent", ROOM,
+        "disk space of all sessions, beside the socket, for the images of kernels that programs sent", ROOM,
         binding=True, worker=True,
     ),
     Option(
         "pinned-limit", "pinned_bytes", Size(MIB, PINNED_MOST, "none", unit=4096), 4 * GIB,
-        "of a session, pinned memory that program and worker share, taken as needed", ROOM, binding=True,
+        "a session's pinned memory that program and worker share, allocated as needed", ROOM, binding=True,
     ),
     Option(
-        "spill-dir", "spill_dir", Folder(), "/var/tmp", "for spilled journals; the files have no name", ROOM,
+        "spill-dir", "spill_dir", Folder(), "/var/tmp", "folder for spilled journals; the files have no name", ROOM,
     ),
     # A dump of less says nothing.
     Option(
         "core-limit", "core_limit", Size(MIB, TIB, "none"), 0,
-        "of the core dump that a worker leaves when it crashes", ROOM,
+        "size of the core dump that a worker leaves when it crashes", ROOM,
     ),
     Option(
         "hang-seconds", "hang_seconds", Seconds(0.1, 1e6, "never"), HANG_SECONDS,
-        "a worker that says nothing, or work that makes no progress, for so long is a fault", FAULTS, worker=True,
+        "a worker that does not answer, or work that makes no progress, for this time is a fault", FAULTS, worker=True,
     ),
     Option(
         "overhead", "", Percent("", least=0.1), None,
-        "percent of a job's time for what is done before a fault: half for boundaries, most of the rest for reserves, "
-        "a twentieth for validations, unless the three budgets below say otherwise", FAULTS, "as the three say",
+        "percent of a job's time for work before a fault: half for boundaries, most of the rest for reserves, a "
+        "twentieth for validations, unless the three budgets below override it", FAULTS, "the three below",
     ),
     Option(
         "boundary-budget", "boundary_share", Percent("all are made"), None,
@@ -163,7 +163,7 @@ OPTIONS = (
     ),
     Option(
         "reserve-budget", "reserve_share", Percent("never"), 1.0,
-        "percent of a job's time for reserves: copies of what only peers hold, in case that all of them are lost at "
+        "percent of a job's time for reserves: copies of blocks that only peers hold, in case all of these are lost at "
         "once", FAULTS,
     ),
     Option(
@@ -173,29 +173,29 @@ OPTIONS = (
     ),
     Option(
         "validate-budget", "validate_share", Percent("any"), 0.1,
-        "percent of a job's time for validations after its first one, which then come more seldom", FAULTS,
+        "percent of a job's time for validations after its first one, which then come less often", FAULTS,
     ),
     Option(
         "heal-replicas", "heal_replicas", Flag(), False,
-        "a rank that holds other bytes than most ranks that held the same before takes theirs", FAULTS,
+        "a rank whose block differs from the majority of former replicas takes the majority's bytes", FAULTS,
     ),
     Option(
         "replay-mismatch", "replay_mismatch", Choice(MISMATCHES), AUTO,
-        "numbers that a program has read and that a replay gives otherwise end the replay (strict), or are tolerated "
-        "within a bound (tolerant); auto: by what validations showed of the job", FAULTS,
+        "numbers that a program has read and that differ in a replay end it (strict), or are tolerated within a bound "
+        "(tolerant); auto: depends on the job's validations", FAULTS,
     ),
     Option(
-        "noise", "noise", SEED, 0, "sums are in another order each time, as on GPUs; 0: never", CHECKS,
+        "noise", "noise", SEED, 0, "sums are added in another order each time, as on GPUs; 0: never", CHECKS,
         devices=SOFTWARE, because="a GPU needs none", binding=True, worker=True,
     ),
     Option(
         "check-order", "check_order", Flag(), False,
         "reports ops of a program that touch the same memory, one of them writing, with no order between them", CHECKS,
-        devices=SOFTWARE, because="what a kernel touches nobody knows", binding=True, worker=True,
+        devices=SOFTWARE, because="the memory that a kernel touches is unknown", binding=True, worker=True,
     ),
     Option(
         "shuffle", "shuffle", SEED, 0,
-        "delays streams, reports and answers at random, to find what depends on luck; 0: never", CHECKS,
+        "delays streams, reports and answers at random, to find code that depends on timing; 0: never", CHECKS,
         devices=SOFTWARE, binding=True, worker=True,
     ),
     _library("driver", "libcuda.so.1"),

@@ -1,4 +1,4 @@
-"""What an option can take: each kind says what stands for its value, and what is allowed, in words.
+"""The kinds of option values: each gives its placeholder and its allowed values, in words.
 
 Called by: `table.py`, `generator.py`, and the commands, which parse them.
 """
@@ -12,7 +12,7 @@ MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
 
 
 def size_text(value: int) -> str:
-    """Bytes as an option's value is written: in the largest unit that divides them."""
+    """Formats bytes as an option's value, in the largest unit that divides them."""
     for unit, name in ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (1 << 10, "KiB")):
         if value and value % unit == 0:
             return f"{value // unit}{name}"
@@ -48,7 +48,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Percent:
-    """Of a job's time. In the configuration it is a share (0.01 for 1). `zero`: what 0 means; empty: it is refused."""
+    """A percentage of a job's time. In the configuration a share (0.01 for 1). `zero`: what 0 means; empty: refused."""
 
     metavar: ClassVar[str] = "PERCENT"
     zero: str
@@ -92,7 +92,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Flag:
-    """It is given, or it is not."""
+    """A flag that is given or not."""
 
     metavar: ClassVar[str] = ""
     allowed: ClassVar[str] = ""
@@ -100,7 +100,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Folder:
-    """One that can be written to."""
+    """A folder that can be written to."""
 
     metavar: ClassVar[str] = "DIR"
     allowed: ClassVar[str] = "a folder that can be written to"
@@ -108,7 +108,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class File:
-    """One that is there. In the configuration it is an entry of a dictionary, under the option's name."""
+    """An existing file. In the configuration it is an entry of a dictionary, under the option's name."""
 
     metavar: ClassVar[str] = "PATH"
     allowed: ClassVar[str] = "a file"
