@@ -8,11 +8,7 @@ module that cannot be imported, no end in time) counts for nothing; exit status 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import fnmatch
-import json
-import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
+from toolkit.campaign import documents, processes
 from toolkit.tree import ROOT, commit
 
 from . import native, overlay
@@ -89,19 +85,12 @@ def pytest_with(tests: Sequence[str], changed: Mapping[str, str | Path], *, jobs
     limit = START_SECONDS + TEST_SECONDS * len(tests)
     with tempfile.TemporaryDirectory(prefix="jitc-mutant-") as folder:
         overlay.make(Path(folder), changed)
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=overlay.environment(Path(folder)), start_new_session=True, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        env = overlay.environment(Path(folder))
         try:
-            said, _ = process.communicate(timeout=limit)
-            return process.returncode, said
+            done = processes.finished(command, limit, cwd=ROOT, env=env, stderr=subprocess.STDOUT)
         except subprocess.TimeoutExpired:
             return -1, f"no end within {limit} s"
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+    return done.returncode, done.stdout
 
 
 def without_defect(mutants: Sequence[Mutant], jobs: int) -> str:
@@ -143,8 +132,7 @@ def main(argv: list[str] | None = None) -> int:
             outcomes.append(one)
             _tell(f"[{number}/{len(mutants)}]", one)
     if arguments.json is not None:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(_document(outcomes), indent=1) + "\n")
+        documents.write(arguments.json, {"commit": commit(), "mutants": [asdict(one) for one in outcomes]})
     left = [one.name for one in outcomes if one.outcome != FOUND]
     print(f"{len(outcomes) - len(left)} of {len(outcomes)} are found" + (f"; not {', '.join(left)}" * bool(left)))
     return 1 if left else 0
@@ -154,7 +142,3 @@ def _tell(where: str, one: Outcome) -> None:
     print(f"{where} {one.name}: {one.outcome} ({one.seconds} s)", flush=True)
     if one.outcome != FOUND:
         print(f"    a user would meet: {one.says}\n    {one.why}", flush=True)
-
-
-def _document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    return {"commit": commit(), "mutants": [asdict(one) for one in outcomes]}

@@ -6,16 +6,14 @@ ends well or raises with what was wrong; equal seeds make equal choices.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
 import shlex
 import signal
-import subprocess
 import sys
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from toolkit.campaign.processes import finished
 from toolkit.job import PRELOAD, ROOT, Script
 from toolkit.record import assert_identical
 from toolkit.service import Service, kill_at
@@ -114,11 +112,9 @@ class PrintingProgram:
         place.note(
             f"{shlex.join(service.command)} &\nLD_PRELOAD={PRELOAD} JITC_SOCKET={service.socket} {shlex.join(command)}"
         )
-        done = finished(command, service.env | {"LD_PRELOAD": str(PRELOAD)}, LIMIT_SECONDS)
-        (place.folder / "output.txt").write_text(done.stdout + done.stderr)
-        assert done.returncode == 0, f"it ended with {done.returncode}:\n{done.stderr[-3000:]}"
+        said = printed(place, command, service.env | {"LD_PRELOAD": str(PRELOAD)}, LIMIT_SECONDS)
         check(service, self.kills if seed is not None else NO_KILLS)
-        return done.stdout.splitlines()
+        return said.splitlines()
 
     def compare(self, got: Any, expected: Any) -> None:
         pairs = zip(got, expected, strict=False)
@@ -143,28 +139,15 @@ class CheckingCommand:
         command = [sys.executable, *self.words]
         settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in chosen.items())
         place.note(f"{settings} {shlex.join(command)}")
-        done = finished(command, place.env | chosen, COMMAND_SECONDS)
-        (place.folder / "output.txt").write_text(done.stdout + done.stderr)
-        assert done.returncode == 0, f"it ended with {done.returncode}:\n{(done.stdout + done.stderr)[-3000:]}"
+        printed(place, command, place.env | chosen, COMMAND_SECONDS)
 
     def compare(self, got: Any, expected: Any) -> None:
         """It has done so."""
 
 
-def finished(command: list[str], env: dict[str, str], seconds: float) -> subprocess.CompletedProcess[str]:
-    """Interrupted when it takes too long or the soak ends, so that it can end what it has started."""
-    with subprocess.Popen(
-        command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        try:
-            output, errors = process.communicate(timeout=seconds)
-        except BaseException as error:
-            process.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=END_SECONDS)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise AssertionError(f"it took over {seconds:g} s: {shlex.join(command)}") from None
-            raise
-    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+def printed(place: Workplace, command: list[str], env: dict[str, str], seconds: float) -> str:
+    """It is interrupted when it takes too long or the soak ends, so that it can end what it has started."""
+    done = finished(command, seconds, patience=END_SECONDS, ask=signal.SIGINT, cwd=ROOT, env=env)
+    (place.folder / "output.txt").write_text(done.stdout + done.stderr)
+    assert done.returncode == 0, f"it ended with {done.returncode}:\n{(done.stdout + done.stderr)[-3000:]}"
+    return done.stdout

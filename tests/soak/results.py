@@ -6,13 +6,12 @@ Called by: command.py. Promise: the file is whole after every run, whatever happ
 from __future__ import annotations
 
 import functools
-import json
-import os
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from toolkit import tree
+from toolkit.campaign import documents
 
 PASSED, FAILED = "passed", "failed"
 #: Characters of a failure's text that the line shows.
@@ -62,10 +61,7 @@ class Results:
             "passed": len(self.runs) - len(self.failed()), "failed": len(self.failed()),
             "slower": self.slower(), "runs": [asdict(one) for one in self.runs],
         }  # fmt: skip
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self.path.with_suffix(".new")
-        fresh.write_text(json.dumps(document, indent=1) + "\n")
-        os.replace(fresh, self.path)
+        documents.write(self.path, document)
 
     def slower(self) -> dict[str, float]:
         """Times as long as plainly, on average, by program; of runs that were compared with a plain one."""

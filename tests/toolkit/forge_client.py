@@ -9,17 +9,16 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 from typing import TextIO
 
+from .campaign.processes import Lines
 from .leaks import MARK
 from .waiting import patient
 
@@ -34,7 +33,7 @@ class Forged:
     """A process that was asked for; the pipe tells of it. Its files are ours where start_piped() has started it."""
 
     def __init__(self, pipe: int) -> None:
-        self._pipe, self._seen = pipe, b""
+        self._pipe, self._lines = pipe, Lines(pipe)
         self.stdin: TextIO | None = None
         self.stdout: TextIO | None = None
         self.stderr: TextIO | None = None
@@ -85,15 +84,10 @@ class Forged:
 
     def _next(self, seconds: float | None) -> dict[str, int] | None:
         """The next line; None: there is none within so long."""
-        deadline = None if seconds is None else time.monotonic() + seconds
-        while b"\n" not in self._seen:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not select.select([self._pipe], [], [], left)[0]:
-                return None
-            more = os.read(self._pipe, 4096)
-            assert more, f"nobody knows how process {self.pid} ended"
-            self._seen += more
-        line, self._seen = self._seen.split(b"\n", 1)
+        line = self._lines.next(seconds)
+        assert not self._lines.ended, f"nobody knows how process {self.pid} ended"
+        if line is None:
+            return None
         said: dict[str, int] = json.loads(line)
         if "status" in said:
             os.close(self._pipe)

@@ -7,11 +7,9 @@ tests that run such a program, which mark themselves with ``TIMEOUT``: the first
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import re
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from .campaign import processes
 from .waiting import patient
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -62,14 +61,6 @@ def run_case(program: Path, case: str, env: dict[str, str] | None = None) -> Non
 
 def finish(command: list[str], seconds: float, env: dict[str, str] | None = None) -> str:
     """What the command wrote, once it has ended well; over the limit it ends with all that it started."""
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, start_new_session=True
-    ) as process:
-        try:
-            output, _ = process.communicate(timeout=patient(seconds))
-        except BaseException:  # the time is over, or pytest gives the test up
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
-    assert process.returncode == 0, f"{' '.join(command)}\n{output}"
-    return output
+    done = processes.finished(command, patient(seconds), stderr=subprocess.STDOUT, env=env)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
+    return done.stdout

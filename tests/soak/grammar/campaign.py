@@ -6,8 +6,6 @@ failure stops nothing; the JSON file is whole after every program.
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import time
 from collections import Counter
@@ -15,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from toolkit.campaign import documents
 from toolkit.job import ROOT
 from toolkit.workplace import EVIDENCE
 
@@ -122,10 +121,7 @@ class Campaign:
             "time": self.begun, "commit": self.commit, "seconds": time.time() - self.begun, "programs": len(self.rows),
             "verdicts": self.counts(), "recoveries": self.outcomes(), "rows": [asdict(one) for one in self.rows],
         }  # fmt: skip
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self.path.with_suffix(".new")
-        fresh.write_text(json.dumps(document, indent=1) + "\n")
-        os.replace(fresh, self.path)
+        documents.write(self.path, document)
 
     def table(self) -> str:
         """What came of the programs, and of the recoveries; then all that did not come out identical."""
