@@ -15,7 +15,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from toolkit.tree import ROOT
+
 FOLDER = ROOT / "build" / "third-party" / "environments"
 
 #: Name of the environment: what is installed there. PyTorch stays the project's, unless it is among that.

@@ -12,25 +12,25 @@ import json
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
-import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolkit.campaign.processes import Limit, lines, started
+from toolkit.job import PRELOAD, ROOT
 from toolkit.service import Service, kill_at_op
 
 from .cases import Case
 from .counts import Counts, Strike
-from .environments import ROOT
 
 RUNS = ROOT / "build" / "third-party" / "runs"
 PROGRAMS = Path(__file__).parent / "programs"
-PRELOAD = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
+#: For a launcher to end its ranks, which are in sessions of their own, when the time is over.
+END_SECONDS = 10.0
 
 
 class Wrong(Exception):
@@ -121,29 +121,18 @@ def _run(
     command: list[str], environment: dict[str, str], folder: Path, limit: float, step: Callable[[], None] | None = None
 ) -> None:
     """Runs the program to its end; step is called whenever rank 0 tells of a step."""
-    with (folder / "output.txt").open("w") as kept:
-        process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            start_new_session=True,
-        )  # fmt: skip
-        late = threading.Timer(limit, os.killpg, (process.pid, signal.SIGKILL))
-        late.start()
+    output = folder / "output.txt"
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with output.open("w") as kept, started(command, env=environment, patience=END_SECONDS, **pipes) as process:
         try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                kept.write(line)
+            for line in lines(process, Limit(limit)):
+                kept.write(f"{line}\n")
                 if step and line.startswith("outcome: step "):
                     step()
-            status = process.wait()
-        finally:
-            timed_out = not late.is_alive()
-            late.cancel()
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-    if timed_out:
-        raise Wrong(f"not over after {limit:g} s; see {folder / 'output.txt'}")
-    if status:
-        raise Wrong(f"ended with {status}; see {folder / 'output.txt'}")
+        except subprocess.TimeoutExpired:
+            raise Wrong(f"not over after {limit:g} s; see {output}") from None
+    if process.returncode:
+        raise Wrong(f"ended with {process.returncode}; see {output}")
 
 
 def _replaced(one: dict[str, Any]) -> int:

@@ -9,18 +9,18 @@ Output and results of a run that went wrong stay in build/third-party/runs/CASE/
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
-from toolkit.tree import commit
+from toolkit.campaign import documents
+from toolkit.tree import ROOT, commit
 
 from . import reports
 from .cases import CASES, Case
-from .environments import PINS, ROOT, CannotInstall, python_of
+from .environments import PINS, CannotInstall, python_of
 from .execution import Run, Way, Wrong, execute
 
 RESULTS = ROOT / "build" / "third-party" / "results.json"
@@ -50,7 +50,7 @@ def agree(reference: Run, other: Run, bound: float | None) -> str:
 
 def origin() -> str:
     """Of a result: the sources that it is of, and the day."""
-    return f"{commit()}, {time.strftime('%Y-%m-%d', time.gmtime())}"
+    return f"{commit()}, {documents.today()}"
 
 
 def one_case(case: Case, ways: list[str], limit: float) -> dict[str, Any]:
@@ -79,10 +79,6 @@ def one_case(case: Case, ways: list[str], limit: float) -> dict[str, Any]:
     return found
 
 
-def _kept(path: Path, without: Any) -> Any:
-    return json.loads(path.read_text()) if path.exists() else without
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="TEXT", help="cases whose name or environment contains this")
@@ -96,7 +92,7 @@ def main() -> int:
     if given.table:
         from .table import write
 
-        write(_kept(given.json, []), ROOT / "docs" / "third-party.md", _kept(reports.RESULTS, {}))
+        write(documents.read(given.json, []), ROOT / "docs" / "third-party.md", documents.read(reports.RESULTS, {}))
         return 0
     if given.reports:
         return reports.run(origin)
@@ -104,13 +100,12 @@ def main() -> int:
     if given.list or not wanted:
         print("\n".join(f"{one.environment}: {one.name}" for one in wanted or CASES))
         return 0 if wanted else 2
-    results = {one["case"]: one for one in _kept(given.json, [])}
+    results = {one["case"]: one for one in documents.read(given.json, [])}
     for number, case in enumerate(wanted, 1):
         print(f"== {number} of {len(wanted)}: {case.name} ({case.environment})", flush=True)
         ways = [one for one in given.ways.split(",") if one != "cpu" or case.cpu is not None]
         results[case.name] = one_case(case, ways, given.limit)
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps(list(results.values()), indent=1))
+        documents.write(given.json, list(results.values()))
     bad = [one.name for one in wanted if any(way != "equal" for way in results[one.name]["ways"].values())]
     print(f"{len(wanted) - len(bad)} passed, {len(bad)} failed" + "".join(f"\n   {name}" for name in bad))
     return 1 if bad else 0

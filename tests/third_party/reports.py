@@ -6,7 +6,6 @@ our own words; the program has the shape of what is reported, not the reporter's
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from .environments import ROOT
+from toolkit.campaign import documents
+from toolkit.tree import ROOT
 
 RESULTS = ROOT / "build" / "third-party" / "reports.json"
 TEST = ROOT / "tests" / "end_to_end" / "test_reports.py"
@@ -93,6 +93,5 @@ def outcomes(path: Path) -> dict[str, str]:
 
 
 def keep(told: dict[str, str], origin: str) -> None:
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results |= {shape: {"said": said, "origin": origin} for shape, said in told.items()}
-    RESULTS.write_text(json.dumps(results, indent=1))
+    now = {shape: {"said": said, "origin": origin} for shape, said in told.items()}
+    documents.write(RESULTS, documents.read(RESULTS, {}) | now)

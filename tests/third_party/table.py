@@ -11,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from toolkit.campaign import documents
+
 from .cases import CASES, Case
 from .reports import REPORTS
 
@@ -96,7 +98,7 @@ def _tried(tried: dict[str, dict[str, str]], before: dict[str, str]) -> str:
         if report.shape in tried:
             one = tried[report.shape]
             said = one["said"] if one["said"].startswith("equal") else f"**no**: {one['said']}"
-            text += f"| {report.shape} | [{report.subject}]({report.link}) | {said} | {one['origin']} |\n"
+            text += documents.row([report.shape, f"[{report.subject}]({report.link})", said, one["origin"]])
         else:
             text += before.get(report.shape, f"| {report.shape} | [{report.subject}]({report.link}) | not run | |\n")
     return text
@@ -112,8 +114,7 @@ def _row(case: Case, one: dict[str, Any]) -> str:
     else:
         cells.append(_cell(ways.get("cpu", "")).replace("equal", f"within {case.cpu:.1%}"))
     pins = ", ".join(one["pins"]) or "PyTorch alone"
-    cells = [one["case"], pins, str(one["ranks"]), *cells, one["origin"]]
-    return f"| {' | '.join(cells)} |\n"
+    return documents.row([one["case"], pins, one["ranks"], *cells, one["origin"]])
 
 
 def _cell(said: str) -> str:
