@@ -6,14 +6,14 @@ Every benchmark measures both sides of its comparison in one run, interleaved, a
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import platform
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,19 +24,11 @@ if TYPE_CHECKING:
     from toolkit.workplace import Workplace
 
 
-@contextlib.contextmanager
-def workplace(name: str) -> Iterator[Workplace]:
+def workplace(name: str) -> AbstractContextManager[Workplace]:
     """Services and jobs of a benchmark; all of them have ended when the block is left."""
-    from toolkit.workplace import Workplace
+    from toolkit.workplace import opened
 
-    place = Workplace(f"bench_{name}")
-    failed = True
-    try:
-        yield place
-        failed = False
-    finally:
-        for complaint in place.close(failed):
-            print(f"warning: {complaint}", file=sys.stderr)
+    return opened(f"bench_{name}")
 
 
 def interposed_program(name: str) -> Path:

@@ -9,13 +9,13 @@ import collections
 import importlib.metadata
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # operator_coverage.py is run as a script
 
-from toolkit.tree import commit
+from toolkit.campaign.documents import table, today
+from toolkit.tree import ROOT, commit
 
 #: What no call looks at, with the reason.
 NEVER = (
@@ -35,17 +35,12 @@ def origin(stand_in: bool, samples: int) -> dict[str, Any]:
     """What the results will be of."""
     return {
         "commit": commit(),
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "date": today(),
         "torch": importlib.metadata.version("torch"),
         "cores": len(os.sched_getaffinity(0)),
         "device": "in one process" if stand_in else "through a service",
         "most_samples": samples,
     }
-
-
-def rows(head: str, lines: list[tuple[object, ...]]) -> str:
-    body = "".join(f"| {' | '.join(str(cell).replace('|', '/') for cell in line)} |\n" for line in lines)
-    return f"| {head} |\n|{'---|' * (head.count('|') + 1)}\n{body}"
 
 
 def forms(results: list[dict[str, Any]]) -> list[tuple[object, ...]]:
@@ -116,22 +111,22 @@ with**: PyTorch {figures["torch"]}, {figures["device"]}, commit {figures["commit
 {run_again(figures)}
 {samples:,} samples of {known:,}, each called in every form that its operator has:
 
-{rows("form | operators | of these equal | calls compared by value | calls compared by distribution", forms(results))}
+{table("form | operators | of these equal | calls compared by value | calls compared by distribution", forms(results))}
 ## What fails
 
-{rows("entry | form | what", list(failed)) if failed else "Nothing."}
+{table("entry | form | what", list(failed)) if failed else "Nothing."}
 ## What has nothing to compare with
 
-{rows("entry | why", list(skipped)) if skipped else "Nothing."}
+{table("entry | why", list(skipped)) if skipped else "Nothing."}
 ## What is not compared
 
 Calls of the samples above:
 
-{rows("form: reason | calls | entries | which", left_out(results))}
+{table("form: reason | calls | entries | which", left_out(results))}
 Never looked at:
 
-{rows("what | why", never)}"""
+{table("what | why", never)}"""
 
 
-def write(root: Path, figures: dict[str, Any]) -> None:
-    (root / "docs" / "operator-coverage.md").write_text(text(figures))
+def write(figures: dict[str, Any]) -> None:
+    (ROOT / "docs" / "operator-coverage.md").write_text(text(figures))

@@ -14,18 +14,17 @@ import json
 import os
 import subprocess
 import sys
-import threading
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-import coverage_page
+import coverage_page  # with it toolkit is found
+from toolkit import stand_in
+from toolkit.campaign import documents, processes
 
-ROOT = Path(__file__).resolve().parents[2]
 #: Entries that must pass.
 GOAL = 730
-PRELOAD = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
-STAND_IN = ROOT / "build" / "lib" / "libjitc_loop.so"
 SHARD = Path(__file__).with_name("operator_shard.py")
 
 
@@ -34,43 +33,29 @@ def shard(
 ) -> tuple[list[dict[str, Any]], int]:
     """Results of these entries up to the first that ends the process or takes longer than limit."""
     command = [sys.executable, str(SHARD), *options, *map(str, numbers)]
-    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    errors: list[str] = []
-    reader = threading.Thread(target=lambda stream=process.stderr: errors.extend(stream), daemon=True)
-    reader.start()
     results: list[dict[str, Any]] = []
     running: dict[str, Any] | None = None
-    count = 0
-    late = False
-
-    def too_late() -> None:
-        nonlocal late
-        late = True
-        process.kill()
-
-    timer = threading.Timer(limit * 2, too_late)  # the start takes longer
-    timer.start()
-    for line in process.stdout:
-        timer.cancel()
-        timer = threading.Timer(limit, too_late)
-        timer.start()
-        said = json.loads(line)
-        count = said.get("count", count)
-        running = None if "result" in said else said if "entry" in said else running
-        if "result" in said:
-            results.append(said)
-    timer.cancel()
-    status = process.wait()
-    reader.join(10)
+    count, late, time_left = 0, False, processes.Limit(limit * 2)  # the start takes longer
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        with processes.started(command, env=env, stdout=subprocess.PIPE, stderr=errors) as process:
+            try:
+                for line in processes.lines(process, time_left):
+                    time_left.begin(limit)
+                    said = json.loads(line)
+                    count = said.get("count", count)
+                    running = None if "result" in said else said if "entry" in said else running
+                    if "result" in said:
+                        results.append(said)
+            except subprocess.TimeoutExpired:
+                late = True
+        errors.seek(0)
+        last = errors.readlines()
     if running is not None:
-        why = (
-            f"no result after {limit:.0f} s" if late else f"process ended with {status}: {''.join(errors[-3:]).strip()}"
-        )
+        ended = f"process ended with {process.returncode}: {''.join(last[-3:]).strip()}"
+        why = f"no result after {limit:.0f} s" if late else ended
         results.append({**running, "result": "failed", "why": why, "failed": {"process": why}})
-    elif status and not results:
-        raise SystemExit(f"the comparison does not start:\n{''.join(errors[-20:])}")
+    elif process.returncode and not results:
+        raise SystemExit(f"the comparison does not start:\n{''.join(last[-20:])}")
     return results, count
 
 
@@ -89,7 +74,8 @@ def run_all(env: dict[str, str], options: list[str], args: argparse.Namespace, k
         left = [number for number in left if number not in finished]
         passed = sum(one["result"] == "passed" for one in results.values())
         print(f"{len(results)} entries, {passed} passed, {len(left)} left", file=sys.stderr, flush=True)
-        keep(args.json, figures(known, results, left, time.monotonic() - began))
+        if args.json:
+            documents.write(args.json, figures(known, results, left, time.monotonic() - began))
     return figures(known, results, left, time.monotonic() - began)
 
 
@@ -98,15 +84,6 @@ def figures(
 ) -> dict[str, Any]:
     found = [results[number] for number in sorted(results)]
     return {**known, "left": len(left), "seconds": round(known["seconds"] + seconds), "results": found}
-
-
-def keep(path: Path | None, found: dict[str, Any]) -> None:
-    """Whole or not at all."""
-    if path is None:
-        return
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(found, indent=1) + "\n")
-    part.replace(path)
 
 
 def report(results: list[dict[str, Any]]) -> int:
@@ -157,42 +134,30 @@ def resumed(before: dict[str, Any], now: dict[str, Any], again: bool) -> dict[st
 def main() -> int:
     args = options()
     known: dict[str, Any] = {**coverage_page.origin(args.stand_in, args.samples), "seconds": 0, "results": []}
-    if args.resume and args.json.is_file():
-        known = resumed(json.loads(args.json.read_text()), known, args.again)
+    if args.resume and (before := documents.read(args.json, None)):
+        known = resumed(before, known, args.again)
     threads = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
     shards = ["--samples", str(args.samples)]
     if args.stand_in:
-        operators = {"JITC_TEST_OPERATORS": str(ROOT / "proxy" / "lib" / "libjitc_operators.so")}
-        env = {**os.environ, **threads, **operators, "LD_PRELOAD": os.environ.get("JITC_TEST_STAND_IN", str(STAND_IN))}
-        found = run_all(env, [*shards, "--matrix-products"], args, known)
+        found = run_all(stand_in.environment(**threads), [*shards, "--matrix-products"], args, known)
     else:
-        found = through_a_service(threads, shards, args, known)
-    keep(args.json, found)
+        from toolkit.job import PRELOAD
+        from toolkit.workplace import opened
+
+        with opened("operator_coverage") as place:
+            env = {**place.service(1).env, **threads, "LD_PRELOAD": str(PRELOAD)}
+            found = run_all(env, shards, args, known)
+    if args.json:
+        documents.write(args.json, found)
     passed = report(found["results"])
     if found["left"]:
         print(f"{found['left']} entries left")
         return 3
     if args.page:
-        coverage_page.write(ROOT, found)
+        coverage_page.write(found)
     wanted = GOAL if not args.entries else len(args.entries)
     print(f"{'met   ' if passed >= wanted else 'MISSED'}  at least {wanted} entries pass")
     return 0 if passed >= wanted else 1
-
-
-def through_a_service(
-    threads: dict[str, str], shards: list[str], args: argparse.Namespace, known: dict[str, Any]
-) -> dict[str, Any]:
-    from toolkit.workplace import Workplace
-
-    place, failed = Workplace("operator_coverage"), True
-    try:
-        env = {**place.service(1).env, **threads, "LD_PRELOAD": str(PRELOAD)}
-        found = run_all(env, shards, args, known)
-        failed = False
-        return found
-    finally:
-        for complaint in place.close(failed):
-            print(f"warning: {complaint}", file=sys.stderr)
 
 
 if __name__ == "__main__":

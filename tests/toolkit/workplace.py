@@ -6,7 +6,9 @@ import contextlib
 import json
 import shlex
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from .job import ROOT, Job, Result, Script, base_environment
@@ -125,3 +127,15 @@ class Workplace:
         print(f"\nevidence: {kept}\n" + "\n".join([*self.notes, *lines[-1:]]))
         for service in self.services:
             print(f"{service.folder.name}, last lines:\n{service.said()[-LOG_SHOWN:]}")
+
+
+@contextlib.contextmanager
+def opened(name: str) -> Iterator[Workplace]:
+    """Closed when the block is left; what was left behind is a warning."""
+    place, failed = Workplace(name), True
+    try:
+        yield place
+        failed = False
+    finally:
+        for complaint in place.close(failed):
+            print(f"warning: {complaint}", file=sys.stderr)
