@@ -15,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
+from toolkit.campaign import documents
+
 from . import expected, fetch, table
 from .processes import CannotRun, Place, Result, listed, results
 from .suite import FILES, SuiteFile, named
@@ -196,7 +198,7 @@ def conclude(runs: list[Run], args: argparse.Namespace) -> int:
         left += len(run.left())
     if args.json:
         everything = {run.file.name: [asdict(one) for one in run.done.values()] for run in runs}
-        Path(args.json).write_text(json.dumps(everything, indent=1) + "\n")
+        documents.write(Path(args.json), everything)
     if args.table:
         table.write(Path(args.table), {run.file.name: (run.tests, run.done, run.expectations) for run in runs})
     if left:

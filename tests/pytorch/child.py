@@ -1,4 +1,4 @@
-"""One process that runs tests of one file, one after another, and reports each before and after.
+"""One process that runs tests of one file, one after another, and reports each before and after, as JSON lines.
 
 Started by processes.py under `jitc run`. It ends early when the process is no use for further tests: its device no
 longer answers, or, if wanted, after a test has failed. Importing this file does nothing: processes that tests start
@@ -189,7 +189,6 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     arguments.add_argument("--folder", type=Path, required=True)
     arguments.add_argument("--file", required=True)
-    arguments.add_argument("--report", required=True, help="JSON lines are appended there")
     arguments.add_argument("--device-part", action="store_true")
     arguments.add_argument("--ranks", type=int, default=1, help="processes that run each test at once")
     arguments.add_argument("--prepared", action="store_true", help="processes that tests start have PyTorch loaded")
@@ -199,11 +198,13 @@ def main() -> int:
     os.setsid()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     chosen = Path(args.tests).read_text().split() if args.tests else None
+    report = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what tests print is none of it
     ranks = Ranks(args.ranks if args.tests else 1)
-    report = open(os.devnull if ranks.rank else args.report, "a", buffering=1)  # noqa: SIM115
 
     def say(**what: Any) -> None:
-        print(json.dumps(what), file=report)
+        if not ranks.rank:
+            print(json.dumps(what), file=report)
 
     say(pid=os.getpid())
     module = load(args.folder, args.file)

@@ -14,7 +14,8 @@ import sys
 import tarfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from toolkit.tree import ROOT
+
 BASE = ROOT / "build" / "pytorch-tests"
 #: The suite of Debian whose source package is taken, and the release of PyTorch that it has. A stable suite keeps it.
 SUITE, RELEASE = "trixie", "2.6.0"

@@ -14,17 +14,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from toolkit.campaign.processes import Limit, lines, send, started
+
 from .suite import SuiteFile
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 #: From the start of a process until its first test: service, PyTorch, the file's imports.
 START_SECONDS = 300.0
+#: For `jitc run` to end once its program has, or when it is asked to; for the stacks of a program's threads.
+END_SECONDS, STACKS_SECONDS = 30.0, 2.0
 #: After this many processes in a row that reach no test, the file cannot be run.
 LOST_STARTS = 2
 
@@ -71,7 +74,7 @@ class Place:
 
 def listed(place: Place, file: SuiteFile) -> list[str]:
     """The names of the file's tests."""
-    for said in _conversation(place, file, None, lambda running: START_SECONDS):
+    for said in _conversation(place, file, None):
         if "tests" in said:
             return list(said["tests"])
     raise CannotRun(f"{file.path}: its tests cannot be listed; see {place.log}")
@@ -95,8 +98,7 @@ def _one_process(place: Place, file: SuiteFile, tests: list[str], isolated: bool
     """Of these tests, in order, until the process ends; a test that was running then has crashed or hung."""
     running, began = "", time.monotonic()
     end: dict[str, Any] = {}
-    words = ["--stop-after-failure"] if isolated else []
-    for said in _conversation(place, file, tests, lambda busy: file.seconds if busy else START_SECONDS, words):
+    for said in _conversation(place, file, tests, ["--stop-after-failure"] if isolated else []):
         if "begin" in said:
             running, began = said["begin"], time.monotonic()
         elif "outcome" in said:
@@ -106,79 +108,50 @@ def _one_process(place: Place, file: SuiteFile, tests: list[str], isolated: bool
             end = said
     if running:
         seconds = round(time.monotonic() - began, 1)
-        outcome, why = ("hung", f"no end after {file.seconds:.0f} s") if end.get("late") else ("crashed", "")
-        yield Result(running, outcome, why or f"its process ended with {end.get('status')}", seconds)
+        outcome, why = ("hung", f"no end after {file.seconds:.0f} s") if end["late"] else ("crashed", "")
+        yield Result(running, outcome, why or f"its process ended with {end['status']}", seconds)
 
 
 def _conversation(
-    place: Place,
-    file: SuiteFile,
-    tests: list[str] | None,
-    limit: Callable[[bool], float],
-    options: Sequence[str] = (),
+    place: Place, file: SuiteFile, tests: list[str] | None, options: Sequence[str] = ()
 ) -> Iterator[dict[str, Any]]:
-    """What a process says, and at last its status. It is ended when it is silent for too long, or when the caller
+    """What a process says, and at last how it ended. It is ended when it is silent for too long, or when the caller
     stops listening. Its temporary files go with it: a test that was ended cannot remove its own."""
     with tempfile.TemporaryDirectory(prefix="jitc-pytorch-") as folder, open(place.log, "ab") as log:
-        report = Path(folder) / "report"
-        report.touch()
-        words = [*options, "--report", str(report)]
+        words = list(options)
         if tests is not None:
             names = Path(folder) / "tests"
             names.write_text("\n".join(tests))
             words += ["--tests", str(names)]
-        process = subprocess.Popen(
-            place.command(file, words), env=place.environment(file) | {"TMPDIR": folder}, stdin=subprocess.DEVNULL,
-            stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
-        group = 0
-        try:
-            for said in _lines(report, process, limit):
-                group = said.get("pid", group)
-                if said.get("late"):
-                    _stop(group, process)
-                    said["status"] = process.returncode
-                yield said
-        finally:
-            _stop(group, process)
+        command, env = place.command(file, words), place.environment(file) | {"TMPDIR": folder}
+        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": log}
+        with started(command, env=env, patience=END_SECONDS, **pipes) as process:
+            yield from _said(process, file.seconds)
 
 
-def _lines(report: Path, process: subprocess.Popen[bytes], limit: Callable[[bool], float]) -> Iterator[dict[str, Any]]:
-    busy, heard, half = False, time.monotonic(), ""
-    with report.open() as stream:
-        while True:
-            ended = process.poll() is not None
-            half += stream.read()
-            *whole, half = half.split("\n")
-            for line in whole:
-                said: dict[str, Any] = json.loads(line)
-                busy, heard = "begin" in said, time.monotonic()
-                yield said
-            if ended:
-                yield {"status": process.returncode}
-                return
-            if time.monotonic() - heard > limit(busy):
-                yield {"late": True}
-                return
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(0.1)
+def _said(process: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, Any]]:
+    """seconds: that one test may take."""
+    group, late, limit = 0, False, Limit(START_SECONDS)
+    try:
+        for line in lines(process, limit):
+            said: dict[str, Any] = json.loads(line)
+            limit.begin(seconds if "begin" in said else START_SECONDS)
+            group = said.get("pid", group)
+            yield said
+    except subprocess.TimeoutExpired:
+        late = True
+    finally:
+        if group:
+            _end_tests(group, process)
+    yield {"status": process.poll(), "late": late}
 
 
-def _stop(group: int, process: subprocess.Popen[bytes]) -> None:
-    """The processes of the tests first; `jitc run` then ends its service and itself."""
-    if process.poll() is None and group:
-        for number, patience in ((signal.SIGUSR1, 2.0), (signal.SIGKILL, 30.0)):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(group, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(patience)
-    elif group:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)  # what a crashed test left
+def _end_tests(group: int, process: subprocess.Popen[bytes]) -> None:
+    """What is left of them, after a word on where they are; `jitc run` then ends its service and itself."""
     if process.poll() is None:
-        process.terminate()
+        send(group, signal.SIGUSR1)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(30)
-    if process.poll() is None:
-        process.kill()
-        process.wait()
+            process.wait(STACKS_SECONDS)
+    send(group, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(END_SECONDS)

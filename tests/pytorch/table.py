@@ -5,11 +5,11 @@ Called by: __main__.py.
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from toolkit.campaign import documents
 from toolkit.tree import commit
 
 from . import fetch
@@ -61,21 +61,18 @@ def share(figures: Figures) -> str:
 def _row(name: str, figures: Figures) -> str:
     ran = figures["tests"] - figures["skipped"] - figures["left out"] - figures["not run"]
     cells = [figures["tests"], figures["not run"], ran, figures["passed"], figures["excused"], figures["failed"]]
-    return f"| {name} | {' | '.join(map(str, cells))} | {share(figures)} |\n"
+    return documents.row([name, *cells, share(figures)])
 
 
 def write(path: Path, files: Mapping[str, tuple[list[str], Mapping[str, Result], Expectations]]) -> None:
     import torch
 
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    text = HEAD.format(release=fetch.RELEASE, wheel=torch.__version__, commit=commit(), date=today)
+    text = HEAD.format(release=fetch.RELEASE, wheel=torch.__version__, commit=commit(), date=documents.today())
     total: Figures = Counter()
     for name, (tests, done, expectations) in files.items():
         figures = counts(tests, done, expectations)
         total += figures
         text += _row(f"`{name}`", figures)
     text += _row("all", total)
-    text += "\n| does not pass because | tests | |\n|---|---|---|\n"
-    for kind, meaning in {**EXCUSES, **OPEN}.items():
-        text += f"| {kind} | {total[f'by {kind}']} | {meaning} |\n"
-    path.write_text(text)
+    reasons = [(kind, total[f"by {kind}"], meaning) for kind, meaning in {**EXCUSES, **OPEN}.items()]
+    path.write_text(f"{text}\n{documents.table('does not pass because | tests | ', reasons)}")
