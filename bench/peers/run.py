@@ -11,10 +11,10 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from common import LIBRARIES, ROOT
 
@@ -30,6 +30,7 @@ SECONDS = 90.0
 #: A launcher's, when its ranks have done their work.
 LAST_SECONDS = 3.0
 Processes = list[subprocess.Popen[bytes]]
+Begin = Callable[[list[str], dict[str, str], str], object]
 
 
 @dataclass(frozen=True)
@@ -68,31 +69,26 @@ def run(place: Workplace, case: Case, name: str, *, steps: int, every: int, kill
 def started(case: Case, program: list[str], env: dict[str, str], out: Path) -> Iterator[Processes]:
     """The launchers. All has ended when the block is left."""
     from third_party.environments import python_of
+    from toolkit.campaign import processes
 
     python = python_of(case.environment)
     first, *words = [*case.launcher, *program]
     command = [str(python.parents[1] / first) if first.startswith("bin/") else str(python), *words]
     if not first.startswith("bin/"):
         command.insert(1, first)
-    jobs: Processes = []
-    beside: Processes = []
-    try:
-        with (out / "output").open("wb") as output:
-            for own in surroundings(case, python, env, out, beside):
-                jobs.append(begin(command, {**env, **own}, out, output))
-            yield jobs
-    finally:
-        for one in [*jobs, *beside]:
-            end(one)
+    with contextlib.ExitStack() as all_of_them:
+
+        def begin(command: list[str], env: dict[str, str], output: str) -> subprocess.Popen[bytes]:
+            file = all_of_them.enter_context((out / output).open("ab"))
+            pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
+            return all_of_them.enter_context(
+                processes.started(command, patience=LAST_SECONDS, env=env, cwd=out, **pipes)
+            )
+
+        yield [begin(command, {**env, **own}, "output") for own in surroundings(case, python, env, begin)]
 
 
-def begin(command: list[str], env: dict[str, str], out: Path, output: IO[bytes]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command, env=env, cwd=out, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-    )
-
-
-def surroundings(case: Case, python: Path, env: dict[str, str], out: Path, beside: Processes) -> list[dict[str, str]]:
+def surroundings(case: Case, python: Path, env: dict[str, str], begin: Begin) -> list[dict[str, str]]:
     """What each launcher finds in its environment; what they need besides is started."""
     if case.each == "job":
         return [{}]
@@ -103,9 +99,7 @@ def surroundings(case: Case, python: Path, env: dict[str, str], out: Path, besid
         processes = RANKS + case.reserve
         job = {"MASTER_ADDR": "localhost", "MASTER_PORT": port, "WORLD_SIZE": str(processes)}
         return [{**job, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(processes)]
-    with (out / "lighthouse").open("wb") as output:
-        words = [str(python.parent / "torchft_lighthouse"), "--bind", f"[::]:{port}", *LIGHTHOUSE]
-        beside.append(begin(words, env, out, output))
+    begin([str(python.parent / "torchft_lighthouse"), "--bind", f"[::]:{port}", *LIGHTHOUSE], env, "lighthouse")
     lighthouse = {"TORCHFT_LIGHTHOUSE": f"http://localhost:{port}"}
     return [{**lighthouse, "REPLICA_GROUP": str(group)} for group in range(RANKS)]
 
@@ -131,15 +125,6 @@ def wait(jobs: Processes, out: Path) -> None:
         if len(re.findall(r" done ", log_of(out))) >= RANKS:
             until = min(until, time.monotonic() + LAST_SECONDS)
         time.sleep(0.05)
-
-
-def end(one: subprocess.Popen[bytes]) -> None:
-    for what in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(one.pid, what)
-            one.wait(LAST_SECONDS)
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            continue
 
 
 def shared_memory() -> set[Path]:
