@@ -11,7 +11,6 @@ import statistics
 import sys
 
 from common import finish, parser, summary, workplace
-from step_overhead import recorded
 
 GOAL = 3.0
 SIZES = {"small": ("--layers", "4", "--width", "32", "--batch", "1"), "larger": ("--layers", "4", "--width", "256")}
@@ -38,7 +37,7 @@ def main() -> int:
                 for kind, service in services.items():
                     job = place.job(script, service)
                     job.finish(600).successful()
-                    seconds[kind] += recorded(job.folder)[args.skip :]
+                    seconds[kind] += job.seconds()[args.skip :]
                     milliseconds = statistics.median(seconds[kind]) * 1000
                     print(f"{size:<6} round {turn + 1} {kind:<7} median {milliseconds:8.1f} ms", flush=True)
             ratio = statistics.median(seconds["checked"]) / statistics.median(seconds["plain"])

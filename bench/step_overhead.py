@@ -8,10 +8,8 @@ them from about the eighth step on), are a figure of their own. What counts is t
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
-from pathlib import Path
 
 from common import finish, parser, summary, workplace
 
@@ -43,7 +41,7 @@ def main() -> int:
             for kind in later:
                 job = place.job(script, service if kind == "proxy" else None, **threads)
                 job.finish(600).successful()
-                steps = recorded(job.folder)
+                steps = job.seconds()
                 first[kind] += steps[START:LEARNED]
                 later[kind] += steps[LEARNED:]
                 median = statistics.median(steps[LEARNED:])
@@ -56,12 +54,6 @@ def main() -> int:
 
 def times(seconds: dict[str, list[float]]) -> float:
     return statistics.median(seconds["proxy"]) / statistics.median(seconds["cpu"])
-
-
-def recorded(folder: Path) -> list[float]:
-    """Seconds of every step, as rank 0 saw them."""
-    values: list[float] = json.loads((folder / "record.rank0.json").read_text())["seconds"]
-    return values
 
 
 if __name__ == "__main__":

@@ -8,11 +8,9 @@ run, says what it should have computed and how long it should have taken. Run fr
 from __future__ import annotations
 
 import contextlib
-import json
 import statistics
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import finish, parser, workplace
@@ -40,7 +38,7 @@ def main() -> int:
     script = Script("train_gpt.py", ("--layers", "2", "--width", "64"), args.ranks)
     with workplace("load") as place:
         service = place.service(args.ranks)
-        seconds = statistics.median(recorded(finished(place.job(script.with_arguments("--steps", "60"), service))))
+        seconds = statistics.median(finished(place.job(script.with_arguments("--steps", "60"), service)).seconds())
         script = script.with_arguments("--steps", str(max(60, int(args.minutes * 60 / seconds))))
         print(f"{script.arguments[-1]} steps of {seconds * 1000:.0f} ms without faults", flush=True)
         plain = finished(place.job(script, service), args.minutes * 3)
@@ -50,7 +48,7 @@ def main() -> int:
         finished(job)
         assert_identical(job.finish().records, plain.finish().records)
         report = service.report()
-        took, should = sum(recorded(job)), sum(recorded(plain))
+        took, should = sum(job.seconds()), sum(plain.seconds())
     outcomes = sorted({one["outcome"] for one in report})
     figures = {
         "faults": faults,
@@ -89,13 +87,6 @@ def under_fire(job: Job, service: Service, ranks: int, gpus: int, every: float) 
 def finished(job: Job, minutes: float = 10.0) -> Job:
     job.finish(minutes * 60 + 60).successful()
     return job
-
-
-def recorded(job: Job) -> list[float]:
-    """Seconds of every step, as rank 0 saw them."""
-    path: Path = job.folder / "record.rank0.json"
-    values: list[float] = json.loads(path.read_text())["seconds"]
-    return values
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ recovery takes the service; the job does not wait for that. Run from bench/: pyt
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from collections.abc import Mapping
@@ -46,7 +45,7 @@ def main() -> int:
         job = place.job(script, service)
         job.finish(600).successful()
         report = service.report()
-        seconds = json.loads((job.folder / "record.rank0.json").read_text())["seconds"]
+        seconds = job.seconds()
     usual = statistics.median(seconds)
     felt = [seconds[boundary] - usual for boundary in boundaries]
     for one, extra in zip(report, felt, strict=False):

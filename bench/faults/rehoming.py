@@ -9,7 +9,6 @@ its own). With --memory-limit the two ranks on one GPU may have to take turns at
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from typing import TYPE_CHECKING
@@ -63,8 +62,7 @@ def software(place: Workplace, ranks: int, steps: int, options: tuple[str, ...])
     script = Script("train_gpt.py", ("--layers", "2", "--width", "64", "--steps", str(lost_at + steps)), ranks)
     job = place.job(script, service)
     job.finish(1800).successful()
-    seconds: list[float] = json.loads((job.folder / "record.rank0.json").read_text())["seconds"]
-    return compared(service, seconds, lost_at)
+    return compared(service, job.seconds(), lost_at)
 
 
 def paced(place: Workplace, ranks: int, steps: int) -> dict[str, float]:

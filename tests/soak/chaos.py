@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import grpc
 from toolkit.job import Job, Script, run_command
-from toolkit.kills import kill, sessions, workers
+from toolkit.kills import arm, kill, sessions, workers
 from toolkit.record import assert_identical
 from toolkit.service import BIN, Service, kill_at
 from toolkit.waiting import until
@@ -89,11 +88,7 @@ def inject(one: Event, service: Service) -> None:
     if one.phase:
         boundary = max((session["boundary"] for session in sessions(service)), default=0) + 2
         fault = kill_at(boundary, one.phase, one.skip, kind=one.what)
-    try:
-        service.inject(fault, one.gpu)
-    except grpc.RpcError as error:
-        if error.code() is not grpc.StatusCode.FAILED_PRECONDITION:  # its worker is being replaced just now
-            raise
+    arm(service, fault, one.gpu)
 
 
 def recovering(service: Service) -> bool:

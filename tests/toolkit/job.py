@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -97,6 +98,10 @@ class Job:
     def steps(self) -> int:
         """Steps whose line rank 0 has printed."""
         return sum(line.startswith("step ") for line in self.output().splitlines())
+
+    def seconds(self) -> list[float]:
+        """Of every step, as rank 0 saw them, once it has ended."""
+        return list(json.loads((self.folder / "record.rank0.json").read_text())["seconds"])
 
     def replay_command(self, service: list[str] | None) -> str:
         """What to type to see the same again."""

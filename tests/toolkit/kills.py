@@ -14,6 +14,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import grpc
+
+from jitc.v1 import control_pb2
+
 from .service import RECOVERY_SECONDS, Service
 from .waiting import until
 
@@ -39,6 +43,17 @@ def kill(pids: list[int]) -> int:
             os.kill(pid, signal.SIGKILL)
             killed += 1
     return killed
+
+
+def arm(service: Service, fault: control_pb2.Fault, gpu: int) -> bool:
+    """Whether there was a worker that it could be told: another one may be taking its place just now."""
+    try:
+        service.inject(fault, gpu)
+    except grpc.RpcError as error:
+        if error.code() is not grpc.StatusCode.FAILED_PRECONDITION:
+            raise
+        return False
+    return True
 
 
 class Killer:
