@@ -6,12 +6,12 @@ service and processes of its own; what a run gives names all that was seen: reco
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -19,15 +19,18 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from toolkit.campaign.processes import Lines, send
+from toolkit.forge_client import RANKS, Forge
 from toolkit.job import PRELOAD, ROOT
+from toolkit.kills import arm, kill, sessions
 from toolkit.service import Service
 from toolkit.workplace import Workplace
 
 from jitc.v1 import control_pb2
 
-from .forge_client import Forge
 from .model import ALL, KILL, Fault, Program
 
+SCRIPT = ROOT / "tests" / "soak" / "grammar" / "script" / "run.py"
 GPUS = 3
 #: Of one run, which takes seconds where the machine has nothing else to do; for sessions to end after their programs.
 LIMIT_SECONDS, END_SECONDS = 240.0, 30.0
@@ -63,7 +66,7 @@ class Pool:
 
     def close(self) -> None:
         if self._forge:
-            self._forge.end()
+            self._forge.close()
             self._forge = None
         if self._service:
             service, self._service = self._service, None
@@ -95,16 +98,15 @@ class Pool:
     def _perform(self, program: Program) -> Ran:
         if not (self._service and self._forge):
             self._service = self._place.service(GPUS, self._options)
-            self._forge = Forge(self._service)
+            self._forge = Forge(self._service.env | {"LD_PRELOAD": str(PRELOAD)})
         return _Run(program, self.folder, self._service, self._forge).perform()
 
     def _command(self, program: Program) -> str:
         """What runs the ranks by themselves, without faults."""
-        script = ROOT / "tests" / "soak" / "grammar" / "script" / "run.py"
-        ranks = [sys.executable, str(ROOT / "tests/toolkit/ranks.py"), str(program.ranks)]
+        ranks = [sys.executable, str(RANKS), str(program.ranks)]
         socket = f"JITC_SOCKET={self._service.socket}" if self._service else "JITC_SOCKET="
         settings = [f"LD_PRELOAD={PRELOAD}", socket]
-        return shlex.join(["env", *settings, *ranks, str(script), str(self.folder / "program.json"), str(self.folder)])
+        return shlex.join(["env", *settings, *ranks, str(SCRIPT), str(self.folder / "program.json"), str(self.folder)])
 
 
 class _Run:
@@ -112,29 +114,25 @@ class _Run:
 
     def __init__(self, program: Program, folder: Path, service: Service, forge: Forge) -> None:
         self._program, self._folder, self._service, self._forge = program, folder, service, forge
-        self._pids: list[int] = []
         self._due: list[tuple[float, Fault]] = []  # kills to come, and when
         self._coming = list(enumerate(program.faults))
         self._armed = 0
 
     def perform(self) -> Ran:
         before, begun, clock = self._told(), time.monotonic(), time.time()
-        program = str(self._folder / "program.json")
-        faults = bool(self._program.faults)
-        self._forge.ask(program=program, folder=str(self._folder), ranks=self._program.ranks, faults=faults)
-        statuses = self._statuses(begun + LIMIT_SECONDS)
+        status = self._status(begun + LIMIT_SECONDS)
         ran = Ran(seconds=time.monotonic() - begun)
-        if statuses is None:
+        if status is None:
             ran.how = HUNG
-        elif any(statuses):
+        elif status:
             ran.how, ran.said = FAILED, self._said()
         else:
             files = [self._folder / f"rank{rank}.json" for rank in range(self._program.ranks)]
             ran.records = [json.loads(one.read_text()) for one in files]
         if ran.how != HUNG:
             end = time.monotonic() + END_SECONDS
-            while self._sessions() and time.monotonic() < end:
-                self._forge.line(LOOK_SECONDS)  # it says nothing now
+            while sessions(self._service) and time.monotonic() < end:
+                time.sleep(LOOK_SECONDS)
         after = self._told()
         ran.armed = self._armed - (after[2] - before[2])
         # Of the program before a recovery may end only now: it is told of when it is over.
@@ -147,26 +145,37 @@ class _Run:
     def _told(self) -> tuple[list[Any], list[Any], int]:
         return self._service.report(), self._service.divergences(), len(self._service.injected())
 
-    def _sessions(self) -> list[dict[str, Any]]:
-        return [one for gpu in self._service.status()["gpus"] for one in gpu["sessions"]]
+    def _status(self, deadline: float) -> int | None:
+        """Runs the ranks; their exit status. What is to happen happens meanwhile."""
+        words = [str(SCRIPT), str(self._folder / "program.json"), str(self._folder)]
+        words.append("struck" if self._program.faults else "quiet")
+        env = self._service.env | {"LD_PRELOAD": str(PRELOAD)}
+        read, write = os.pipe()
+        with open(os.devnull, "rb") as nothing, (self._folder / "launcher.log").open("wb") as log:
+            descriptors = (nothing.fileno(), write, log.fileno())
+            ranks = self._forge.start(words, env, descriptors, ranks=self._program.ranks)
+        os.close(write)
+        try:
+            lines = Lines(read)
+            while time.monotonic() < deadline and not lines.ended and ranks.poll() is None:
+                self._look(lines)
+            return ranks.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            send(ranks.pid, signal.SIGKILL)  # with children that they have left
+            ranks.wait(END_SECONDS)
+            os.close(read)
 
-    def _statuses(self, deadline: float) -> list[int] | None:
-        """The exit statuses of the ranks; what is to happen happens meanwhile."""
-        while (now := time.monotonic()) < deadline:
-            for due in [one for one in self._due if one[0] <= now]:
-                self._due.remove(due)
-                self._kill(due[1].rank)
-            soonest = min((at for at, _ in self._due), default=deadline)
-            said = self._forge.line(max(0.0, min(soonest, deadline) - time.monotonic()))
-            if not said:
-                continue
-            self._pids = said.get("started", self._pids)
-            if "at" in said:
-                self._reached(*said["at"])
-            elif "ended" in said:
-                statuses: list[int] = said["ended"]
-                return statuses
-        return None
+    def _look(self, lines: Lines) -> None:
+        """For a while; kills that are due, and what a rank says."""
+        now = time.monotonic()
+        for due in [one for one in self._due if one[0] <= now]:
+            self._due.remove(due)
+            self._kill(due[1].rank)
+        soonest = min((at for at, _ in self._due), default=now + LOOK_SECONDS)
+        if line := lines.next(max(0.0, min(soonest - now, LOOK_SECONDS))):
+            self._reached(*json.loads(line))
 
     def _reached(self, rank: int, iteration: int) -> None:
         for number, fault in list(self._coming):
@@ -183,23 +192,15 @@ class _Run:
         asked = control_pb2.Fault(kind=fault.fault, operations=fault.after)
         if fault.phase:
             asked = control_pb2.Fault(kind=fault.fault, phase=fault.phase, skip=fault.after)
-        try:
-            self._service.inject(asked, fault.rank)
-            self._armed += 1
-        except grpc.RpcError as error:
-            if error.code() is not grpc.StatusCode.FAILED_PRECONDITION:  # its worker is being replaced just now
-                raise
+        self._armed += arm(self._service, asked, fault.rank)
 
     def _kill(self, rank: int) -> None:
-        victims = self._pids if rank == ALL else self._pids[rank : rank + 1]
-        for one in self._sessions():
-            if one["pid"] in victims and one["worker_pid"]:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(one["worker_pid"], signal.SIGKILL)
+        victims = [one for one in sessions(self._service) if rank in (ALL, one["rank"])]
+        kill([one["worker_pid"] for one in victims if one["worker_pid"]])
 
     def _said(self) -> str:
         """The last words of each rank; the one that failed first says most."""
-        logs = sorted(self._folder.glob("rank*.log"))
+        logs = sorted(self._folder.glob("*.log"))
         return "\n".join(
             f"{one.name}: {one.read_text(errors='replace')[-SHOWN:]}" for one in logs if one.stat().st_size
         )

@@ -1,8 +1,9 @@
-"""python run.py PROGRAM.json FOLDER: one rank of a program (RANK), as a launcher starts it.
+"""python run.py PROGRAM.json FOLDER [quiet|struck]: one rank of a program (RANK), as a launcher starts it.
 
-Called by: forge.py in a forked process; people. Promises: it is an ordinary program of PyTorch; it writes rankN.json
-with the losses, and hashes of weights, optimizer state and all else, to FOLDER. The forge has it say where it is, and
-wait before an iteration in which a fault is to be armed until FOLDER has a file that says so.
+Called by: pool.py, with the last word; people. Promises: it is an ordinary program of PyTorch; it writes rankN.json
+with the losses, and hashes of weights, optimizer state and all else, to FOLDER. With the last word FOLDER has what it
+prints, too. A struck rank says where it is, as JSON lines ([rank, iteration]) on the standard output that it was given,
+and waits before an iteration in which a fault is to be armed until FOLDER has a file that says so.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -73,5 +75,26 @@ def wait_for_faults(program: dict[str, Any], folder: Path, rank: int, iteration:
                 never.wait(LOOK_SECONDS)
 
 
+def into_folder(folder: Path, rank: int) -> Callable[[int], None]:
+    """What it prints, and the sockets of data loaders' workers; gives what tells of an iteration where it printed."""
+    tempfile.tempdir = str(folder)
+    lines = os.dup(1)
+    log = os.open(folder / f"rank{rank}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for descriptor in (1, 2):
+        os.dup2(log, descriptor)
+
+    def tell(iteration: int) -> None:
+        """One write, so that lines of ranks do not mix."""
+        os.write(lines, (json.dumps([rank, iteration]) + "\n").encode())
+
+    return tell
+
+
+def main(program: str, folder: str, how: str = "") -> None:
+    rank = int(os.environ.get("RANK", "0"))
+    tell = into_folder(Path(folder), rank) if how else None
+    run(Path(program), Path(folder), rank, tell if how == "struck" else None)
+
+
 if __name__ == "__main__":
-    run(Path(sys.argv[1]), Path(sys.argv[2]), int(os.environ.get("RANK", "0")))
+    main(*sys.argv[1:])
