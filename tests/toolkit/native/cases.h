@@ -33,6 +33,10 @@ inline constexpr int kLimitSeconds = 600;
 inline constexpr int kLimitSeconds = 60;
 #endif
 
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
 /// Registers a case; its name is what the test program is called with.
 struct Case {
   Case(const char* name, std::function<void()> run);

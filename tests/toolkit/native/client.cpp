@@ -122,6 +122,12 @@ void Gate::pass() {
   condition_.wait_for(lock, std::chrono::seconds(kLimitSeconds), [this] { return open_; });
 }
 
+std::vector<uint8_t> pattern(size_t bytes) {
+  std::vector<uint8_t> data(bytes);
+  for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<uint8_t>(1 + i * 7 + i / 251);
+  return data;
+}
+
 PinnedMap::PinnedMap() : range{kBase + 32 * kRange, kBytes} {
   void* const wanted = reinterpret_cast<void*>(range.base);
   if (mmap(wanted, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=

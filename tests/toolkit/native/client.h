@@ -22,6 +22,10 @@ struct Reply {
   uint32_t status;
   std::vector<std::byte> payload;
   std::string text() const { return {reinterpret_cast<const char*>(payload.data()), payload.size()}; }
+  std::vector<uint8_t> bytes() const {
+    const auto* const first = reinterpret_cast<const uint8_t*>(payload.data());
+    return {first, first + payload.size()};
+  }
   template <class T>
   T value(size_t at = 0) const {
     T result;
@@ -95,6 +99,8 @@ Shuffle shuffle_of_environment(double hang_seconds = 0);
 
 extern const uint64_t kBase;
 constexpr uint64_t kBlock = 2u << 20;
+/// Bytes of which none is like its neighbours.
+std::vector<uint8_t> pattern(size_t bytes);
 constexpr uint64_t kRange = uint64_t{8} << 30;
 
 /// Memory as program and worker share it: at an address of its own, beside the sessions' ranges.
@@ -111,6 +117,15 @@ class PinnedMap {
 
  private:
   char* pointer(uint64_t at) const { return reinterpret_cast<char*>(range.base + at); }
+};
+
+/// For sessions without kernels.
+class NoImages final : public ImageSource {
+ public:
+  std::span<const std::byte> image(const ImageHash&, uint64_t, std::string& error) override {
+    error = "no images here";
+    return {};
+  }
 };
 
 /// A session: a back end (made by whoever derives), its sink, and the ops it was given.

@@ -26,6 +26,13 @@ uint64_t give_group(Client& client, const std::vector<ops::CollectiveItem>& item
   return client.give(op, stream, items.data(), items.size() * sizeof(ops::CollectiveItem));
 }
 
+std::string inject_in_collective(OpClient& client, const char* kind, const ops::CollectiveItem& item,
+                                 uint64_t stream) {
+  ops::Collective op;
+  op.count = 1;
+  return client.inject(kind, op, stream, std::as_bytes(std::span(&item, 1)));
+}
+
 namespace {
 void expect_equal(const std::vector<std::byte>& got, const std::vector<std::byte>& wanted,
                   const std::string& what) {

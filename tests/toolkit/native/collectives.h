@@ -2,14 +2,17 @@
 #pragma once
 #include <vector>
 
-#include "client.h"
 #include "collective_reference.h"
+#include "op_client.h"
 
 namespace jitc::test {
 
 ops::CollectiveItem item(uint64_t comm, ops::CollectiveKind kind, uint32_t dtype, uint64_t count,
                          uint64_t send, uint64_t receive, int peer = -1);
 uint64_t give_group(Client& client, const std::vector<ops::CollectiveItem>& items, uint64_t stream = 0);
+/// The fault comes at the collective that is given next.
+std::string inject_in_collective(OpClient& client, const char* kind, const ops::CollectiveItem& item,
+                                 uint64_t stream = 0);
 
 /// Runs one collective on data that every rank can compute and compares with the reference.
 void check_one(Client& client, uint64_t comm, const Setup& setup);

@@ -74,6 +74,51 @@ uint32_t OpClient::try_allocate(uint64_t address, uint64_t bytes) {
   return ask(op).status;
 }
 
+void OpClient::destroy_stream(uint64_t handle) {
+  ops::StreamDestroy op;
+  op.handle = handle;
+  give(op);
+}
+
+void OpClient::destroy_event(uint64_t handle) {
+  ops::EventDestroy op;
+  op.handle = handle;
+  give(op);
+}
+
+Reply OpClient::synchronize_event(uint64_t event) {
+  ops::EventSynchronize op;
+  op.event = event;
+  return ask(op);
+}
+
+Reply OpClient::elapsed(uint64_t start, uint64_t end) {
+  ops::EventElapsed op;
+  op.start = start;
+  op.end = end;
+  return ask(op);
+}
+
+uint32_t OpClient::hold(uint64_t handle, uint64_t bytes) {
+  ops::MemoryHold op;
+  op.handle = handle;
+  op.bytes = bytes;
+  return ask(op).status;
+}
+
+uint64_t OpClient::map(uint64_t handle, uint64_t address) {
+  ops::MemoryMap op;
+  op.handle = handle;
+  op.address = address;
+  return give(op);
+}
+
+uint64_t OpClient::drop(uint64_t handle) {
+  ops::MemoryDrop op;
+  op.handle = handle;
+  return give(op);
+}
+
 Reply OpClient::end_capture(uint64_t graph, uint64_t stream) {
   ops::CaptureEnd op;
   op.graph = graph;
@@ -94,10 +139,31 @@ uint64_t OpClient::launch_graph(uint64_t executable, uint64_t stream) {
   return give(op, stream);
 }
 
+void OpClient::destroy_graph(uint64_t graph) {
+  ops::GraphDestroy op;
+  op.graph = graph;
+  give(op);
+}
+
 void OpClient::destroy_executable(uint64_t executable) {
   ops::ExecutableDestroy op;
   op.executable = executable;
   give(op);
+}
+
+void OpClient::restore(const Resources& wanted) {
+  std::string error;
+  backend->fence();
+  if (!backend->restore(wanted, error)) throw Failure{error};
+  backend->unfence();
+}
+
+std::string OpClient::refused_restore(const Resources& wanted) {
+  std::string error;
+  backend->fence();
+  CHECK(!backend->restore(wanted, error));
+  CHECK(!error.empty());
+  return error;
 }
 
 Resources::Captured OpClient::content(uint64_t first) {

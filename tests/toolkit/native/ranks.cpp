@@ -98,15 +98,25 @@ std::array<uint8_t, 128> unique_id(uint8_t value) {
   return id;
 }
 
-uint64_t join_communicator(Client& client, uint8_t id, int ranks, int rank, uint64_t handle) {
+uint64_t create_communicator(Client& client, uint8_t id, int ranks, int rank, uint64_t handle) {
   ops::CommunicatorCreate op;
   op.handle = handle;
   op.ranks = ranks;
   op.rank = rank;
   op.unique_id = unique_id(id);
-  const Reply reply = client.ask(op);
+  return client.give(op);
+}
+
+uint64_t join_communicator(Client& client, uint8_t id, int ranks, int rank, uint64_t handle) {
+  const Reply reply = client.sink.wait_result(create_communicator(client, id, ranks, rank, handle));
   if (reply.status != 0) throw Failure{"communicator: " + reply.text()};
   return handle;
+}
+
+void destroy_communicator(Client& client, uint64_t handle) {
+  ops::CommunicatorDestroy op;
+  op.handle = handle;
+  client.give(op);
 }
 
 void run_ranks(int ranks, const std::function<void(int rank)>& body, int killed) {

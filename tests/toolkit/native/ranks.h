@@ -55,8 +55,11 @@ class Segments final : public CommunicatorSegments {
 
 std::array<uint8_t, 128> unique_id(uint8_t value);
 
+/// Gives the op; its result comes when all ranks have.
+uint64_t create_communicator(Client& client, uint8_t id, int ranks, int rank, uint64_t handle = 0x500);
 /// Joins and returns the handle; throws Failure when that is refused.
 uint64_t join_communicator(Client& client, uint8_t id, int ranks, int rank, uint64_t handle = 0x500);
+void destroy_communicator(Client& client, uint64_t handle);
 
 /// Runs body(rank) in one process per rank; throws when one fails or takes too long. The rank `killed` ends
 /// by SIGKILL.

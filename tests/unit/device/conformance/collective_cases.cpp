@@ -29,7 +29,7 @@ CASE(collective_in_place_and_what_comes_after_it) {
   segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
     Rank s(segments, rank);
-    const uint64_t comm = join_communicator(s, 1, 2, rank), count = 5000;
+    const uint64_t comm = join_communicator(s, 1, 2, rank), count = 400000;
     const uint64_t data = s.upload(std::vector<float>(2 * count, static_cast<float>(rank + 1)));
     const uint64_t own = data + static_cast<uint64_t>(rank) * count * 4, copy = s.allocate(2 * count * 4);
     s.stream(0x10);
@@ -66,14 +66,14 @@ CASE(collective_group_of_crossing_sends) {
   run_ranks(ranks, [&](int rank) {
     Rank s(segments, rank);
     const uint64_t comm = join_communicator(s, 1, ranks, rank);
-    for (const uint64_t count : {uint64_t{1}, uint64_t{70001}}) {
+    for (const uint64_t count : {uint64_t{0}, uint64_t{1}, uint64_t{65536}, uint64_t{700001}}) {
       std::vector<CollectiveItem> items;
       std::vector<std::pair<uint64_t, int>> received;
       for (int peer = 0; peer < ranks; ++peer) {  // to itself, too
         const uint64_t sent = s.upload(std::vector<int32_t>(count, rank * 10 + peer));
         items.push_back(item(comm, CollectiveKind::send, 2, count, sent, 0));
         items.back().peer = peer;
-        received.push_back({s.allocate(count * 4), peer});
+        received.push_back({s.allocate(count * 4 + 1), peer});
         items.push_back(item(comm, CollectiveKind::receive, 2, count, 0, received.back().first));
         items.back().peer = peer;
       }
@@ -155,24 +155,66 @@ CASE(collective_split_by_color_and_key) {
 }
 
 CASE(collective_bad_operands) {
-  const auto refused = [&](CollectiveItem op, uint32_t status) {
+  constexpr uint64_t kComm = 0x500;
+  // 1: the address of 4 KiB.
+  const auto refused = [](CollectiveItem op, uint32_t status) {
     Session s;
-    CHECK_EQUAL(join_communicator(s, 1, 1, 0), 0x500u);
+    CHECK_EQUAL(join_communicator(s, 1, 1, 0), kComm);
     const uint64_t data = s.allocate(4096);
     if (op.send == 1) op.send = data;
     if (op.receive == 1) op.receive = data;
     give_group(s, {op});
     CHECK_EQUAL(s.sink.wait_fault().status, status);
   };
-  const uint64_t comm = 0x500;
-  refused(item(77, CollectiveKind::all_reduce, 7, 8, 1, 1), 400);
-  refused(item(comm, CollectiveKind::all_reduce, 7, 8, 1, 0), 700);
-  refused(item(comm, CollectiveKind::all_reduce, 7, 8, 64, 1), 700);
-  refused(item(comm, CollectiveKind::all_reduce, 7, 2049 * 512, 1, 1), 700);
-  refused(item(comm, CollectiveKind::all_reduce, 7, UINT64_MAX, 1, 1), 1);
-  refused(item(comm, CollectiveKind::all_reduce, 99, 8, 1, 1), 1);
-  refused(item(comm, static_cast<CollectiveKind>(9), 7, 8, 1, 1), 1);
-  refused(item(comm, CollectiveKind::broadcast, 7, 8, 1, 1), 1);  // root -1
+  const CollectiveItem right = item(kComm, CollectiveKind::all_reduce, 7, 8, 1, 1);
+  const auto refused_with = [&](auto member, auto value, uint32_t status) {
+    CollectiveItem op = right;
+    op.*member = value;
+    refused(op, status);
+  };
+  using Item = CollectiveItem;
+  refused_with(&Item::comm, 77u, 400);
+  refused_with(&Item::receive, 0u, 700);
+  refused_with(&Item::send, 64u, 700);
+  refused_with(&Item::count, 2049u * 512, 700);
+  refused_with(&Item::count, UINT64_MAX / 4, 700);
+  refused_with(&Item::count, UINT64_MAX, 1);
+  refused_with(&Item::dtype, 99u, 1);
+  refused_with(&Item::kind, 8u, 1);
+  refused_with(&Item::reduction, 6u, 1);
+  refused(item(kComm, CollectiveKind::broadcast, 7, 8, 1, 1), 1);  // root -1
+  refused(item(kComm, CollectiveKind::send, 7, 8, 1, 1), 1);
+  CollectiveItem scaled = right;
+  scaled.reduction = static_cast<uint32_t>(Reduction::premul_sum);
+  scaled.scale_address = 0x100;
+  refused(scaled, 700);
+  Session s;
+  ops::Collective endless;
+  endless.count = UINT64_MAX / sizeof(CollectiveItem) + 2;
+  s.give(endless);
+  CHECK_EQUAL(s.sink.wait_fault().status, 1u);
+}
+
+CASE(communicator_bad_operands) {
+  Segments segments;  // knows nothing
+  Session s({.segments = &segments});
+  const auto status_of = [&](int ranks, int rank) {
+    return s.sink.wait_result(create_communicator(s, 1, ranks, rank)).status;
+  };
+  const std::pair<int, int> bad[] = {{0, 0}, {-1, 0}, {2, 2}, {2, -1}, {1 << 30, 0}};
+  for (const auto& [ranks, rank] : bad) CHECK_EQUAL(status_of(ranks, rank), 1u);
+  const Reply unknown = s.sink.wait_result(create_communicator(s, 1, 2, 0, 0x501));
+  CHECK_EQUAL(unknown.status, 999u);
+  CHECK(contains(unknown.text(), "nobody knows"));
+  CHECK_EQUAL(status_of(1, 0), 0u);
+  CHECK_EQUAL(status_of(1, 0), 400u);  // exists
+  ops::CommunicatorSplit split;
+  split.parent = 77;
+  split.handle = 78;
+  CHECK_EQUAL(s.ask(split).status, 400u);
+  destroy_communicator(s, 0x500);
+  destroy_communicator(s, 0x500);
+  CHECK_EQUAL(s.sink.wait_fault().status, 400u);
 }
 
 }  // namespace jitc::test

@@ -8,10 +8,6 @@ constexpr uint64_t kStream = OpClient::kCaptured, kSide = OpClient::kForked;
 constexpr uint64_t kFork = 0x2001, kJoin = 0x2002, kGraph = 0x5001, kExecutable = 0x6001;
 using Bytes = std::vector<int>;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// A session with two streams and memory: one, and zeros.
 class GraphSession : public Session {
  public:
@@ -62,13 +58,6 @@ class GraphSession : public Session {
   uint64_t a;
 };
 
-void restore(Session& s, const Resources& resources) {
-  std::string error;
-  s.backend->fence();
-  if (!s.backend->restore(resources, error)) throw Failure{error};
-  s.backend->unfence();
-}
-
 /// The end of a capture in which `spoil` was done.
 template <class Spoil>
 Reply end_of(Spoil&& spoil) {
@@ -83,12 +72,6 @@ Reply end_of(Spoil&& spoil) {
   CHECK(s.bytes(0, 1) == Bytes{9});
   CHECK(s.sink.faults().empty());
   return end;
-}
-
-ops::EventSynchronize synchronize_event(uint64_t event) {
-  ops::EventSynchronize op;
-  op.event = event;
-  return op;
 }
 }  // namespace
 
@@ -222,7 +205,7 @@ CASE(graph_refuses_to_ask_for_captured_events) {
   const Reply end = end_of([](GraphSession& s) {
     s.event(kFork);
     s.record(kFork, kStream);
-    CHECK_EQUAL(s.ask(synchronize_event(kFork)).status, 907u);
+    CHECK_EQUAL(s.synchronize_event(kFork).status, 907u);
   });
   CHECK_EQUAL(end.status, 907u);
 }
@@ -259,9 +242,7 @@ CASE(graph_captures_that_do_not_come_together) {
     s.stream(0x1003);
     s.record(kFork, kStream);
     s.wait(kFork, 0x1003);
-    ops::StreamDestroy destroy;
-    destroy.handle = 0x1003;
-    s.give(destroy);
+    s.destroy_stream(0x1003);
   });
   CHECK(destroyed.status == 900 && contains(destroyed.text(), "destroying a captured stream"));
 }
@@ -291,7 +272,7 @@ CASE(graph_events_are_the_programs_own_outside_of_a_capture) {
   s.fill(s.a, 1, 1, kStream);
   s.record(kFork, kStream);
   s.record(kFork, kSide);  // again, elsewhere
-  CHECK_EQUAL(s.ask(synchronize_event(kFork)).status, 0u);
+  CHECK_EQUAL(s.synchronize_event(kFork).status, 0u);
   CHECK_EQUAL(s.end_capture(kGraph).status, 0u);
   s.wait(kFork, kStream);
   s.synchronize();
@@ -329,9 +310,7 @@ CASE(graph_executables_run_to_their_end) {
   s.begin_capture();
   s.shift(0, kStream);
   s.make();
-  ops::GraphDestroy destroy;
-  destroy.graph = kGraph;
-  s.give(destroy);
+  s.destroy_graph(kGraph);
   StreamGate gate(s);
   s.event(kFork);
   s.record(kFork, 0);
@@ -351,13 +330,21 @@ CASE(graph_inside_a_graph) {
   s.begin_capture();
   s.shift(0, kStream);
   s.make();
+  const uint64_t first = s.sequence() + 1;
   s.begin_capture();
   s.launch_graph(kExecutable);
   s.launch_graph(kExecutable);
   CHECK_EQUAL(s.end_capture(kGraph + 1).value<uint64_t>(), 2u);
+  const auto content = s.content(first);
   CHECK_EQUAL(s.instantiate(kGraph + 1, kExecutable + 1).status, 0u);
   s.run(1, kExecutable + 1);
   CHECK(s.bytes(0, 4) == (Bytes{1, 1, 1, 0}));
+  // The inner one is made again while the outer one is, or never when it is no more.
+  Resources resources = s.resources();
+  resources.executables = {{kExecutable + 1, 0, content}, {kExecutable, 0, s.content(first)}};
+  s.restore(resources);
+  s.launch_graph(kExecutable);
+  CHECK(contains(s.sink.wait_fault().message, "launches another one that is no more"));
 }
 
 CASE(graph_made_again_gives_the_same) {
@@ -370,7 +357,7 @@ CASE(graph_made_again_gives_the_same) {
   resources.executables = {{kExecutable, 0, s.content(first)}};
   for (const bool with_streams : {true, false}) {
     if (!with_streams) resources.streams = {{kStream, 1, 0}};  // the side stream is no more
-    restore(s, resources);
+    s.restore(resources);
     for (const uint64_t executable : {kExecutable, kExecutable + 1}) {
       s.fill(s.a, 4096, 0, kStream);
       if (executable != kExecutable) CHECK_EQUAL(s.instantiate(kGraph, executable).status, 0u);
@@ -394,31 +381,65 @@ CASE(graph_captures_go_on_after_a_restore) {
   Resources resources = s.resources();
   resources.events = {{kFork, 0}, {kJoin, 0}};
   resources.captures = {{kStream, s.content(first)}};
-  restore(s, resources);
-  CHECK_EQUAL(s.ask(ops::StreamSynchronize{}, 0).status, 0u);
-  s.record(kJoin, kSide);
-  s.wait(kJoin, kStream);
-  s.copy(s.a + 10, s.a + 9, 1, kStream);
-  CHECK_EQUAL(s.end_capture(kGraph).value<uint64_t>(), 3u);
-  CHECK_EQUAL(s.instantiate(kGraph, kExecutable).status, 0u);
-  s.run(1);
-  CHECK(s.bytes(8, 3) == (Bytes{5, 5, 5}));
+  const uint64_t boundary = s.sequence();
+  for (const uint64_t graph : {kGraph, kGraph + 1}) {
+    s.restore(resources);
+    s.go_back_to(boundary);
+    s.sink.forget();
+    CHECK_EQUAL(s.ask(ops::StreamSynchronize{}, 0).status, 0u);
+    s.record(kJoin, kSide);
+    s.wait(kJoin, kStream);
+    s.copy(s.a + 10, s.a + 9, 1, kStream);
+    CHECK_EQUAL(s.end_capture(graph).value<uint64_t>(), 3u);
+    CHECK_EQUAL(s.instantiate(graph, kExecutable).status, 0u);
+    s.run(1);
+    CHECK(s.bytes(8, 3) == (Bytes{5, 5, 5}));
+    s.fill(s.a + 8, 3, 0, kStream);
+  }
 }
 
-CASE(graph_that_launches_one_that_is_no_more) {
+CASE(graph_made_again_during_a_capture) {
   GraphSession s;
-  s.begin_capture();
-  s.shift(0, kStream);
-  s.make();
   const uint64_t first = s.sequence() + 1;
   s.begin_capture();
-  s.launch_graph(kExecutable);
-  CHECK_EQUAL(s.end_capture(kGraph + 1).status, 0u);
+  s.shift(0, kStream);
+  CHECK_EQUAL(s.end_capture(kGraph).status, 0u);
   Resources resources = s.resources();
-  resources.executables = {{kExecutable, 0, s.content(first)}};  // by now it is the outer one
-  restore(s, resources);
-  s.launch_graph(kExecutable);
-  CHECK(contains(s.sink.wait_fault().message, "launches another one that is no more"));
+  resources.executables = {{kExecutable, 0, s.content(first)}};
+  s.restore(resources);
+  s.begin_capture();
+  s.fill(s.a, 1, 9, kStream);
+  s.launch_graph(kExecutable, kSide);  // needs a capture of its own, on the same stream
+  s.fill(s.a, 1, 9, kStream);
+  CHECK_EQUAL(s.end_capture(kGraph + 1).value<uint64_t>(), 2u);
+  s.synchronize();
+  CHECK(s.bytes(0, 3) == (Bytes{1, 1, 0}));
+}
+
+CASE(graph_capture_lives_through_a_fence_without_restore) {
+  GraphSession s;
+  s.begin_capture();
+  s.fill(s.a, 1, 1, kStream);
+  CHECK(s.backend->idle());
+  s.backend->fence();
+  s.backend->unfence();
+  s.fill(s.a, 1, 2, kStream);
+  CHECK_EQUAL(s.end_capture(kGraph).value<uint64_t>(), 2u);
+}
+
+CASE(graph_progress_of_a_captured_stream_waits_for_what_came_before) {
+  GraphSession s;
+  s.stream(0x1003, 0);  // waits for the default stream
+  s.synchronize();
+  StreamGate gate(s);
+  const uint64_t before = s.fill(s.a, 1, 1, 0x1003);
+  s.begin_capture(0x1003);
+  const uint64_t captured = s.fill(s.a, 1, 1, 0x1003);
+  s.backend->flush();
+  CHECK(s.sink.progress_of(0x1003) < before);
+  gate.open();
+  s.sink.wait_progress(0x1003, captured);
+  CHECK_EQUAL(s.end_capture(kGraph, 0x1003).status, 0u);
 }
 
 CASE(graph_of_collectives) {
@@ -439,9 +460,7 @@ CASE(graph_of_collectives) {
     s.synchronize();
     CHECK(s.download<float>(data, count) == std::vector<float>(count, 12.0f));
     s.destroy_executable(kExecutable);  // NCCL waits for it when a communicator ends
-    ops::GraphDestroy destroy;
-    destroy.graph = kGraph;
-    s.give(destroy);
+    s.destroy_graph(kGraph);
     s.synchronize();
     s.backend->commit();
   });

@@ -16,14 +16,6 @@ bool is_cuda() {
   return device == "cuda";
 }
 
-class NoImages final : public ImageSource {
- public:
-  std::span<const std::byte> image(const ImageHash&, uint64_t, std::string& error) override {
-    error = "no images here";
-    return {};
-  }
-};
-
 std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink, std::string& error) {
   static Segments no_segments;
   static NoImages no_images;

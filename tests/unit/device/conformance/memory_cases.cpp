@@ -1,23 +1,9 @@
 // Memory, copies, fills, limits.
+#include <thread>
+
 #include "harness.h"
-#include "held_memory.h"
 
 namespace jitc::test {
-namespace {
-std::vector<uint8_t> pattern(size_t bytes, uint8_t start = 1) {
-  std::vector<uint8_t> data(bytes);
-  for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<uint8_t>(start + i * 7 + i / 251);
-  return data;
-}
-
-std::vector<uint8_t> bytes_of(const Reply& reply) {
-  std::vector<uint8_t> bytes(reply.payload.size());
-  if (!bytes.empty()) std::memcpy(bytes.data(), reply.payload.data(), bytes.size());
-  return bytes;
-}
-
-std::unique_ptr<Client> make(uint64_t limit) { return std::make_unique<Session>(Options{.limit = limit}); }
-}  // namespace
 
 CASE(memory_copies_round_trip) {
   Session s;
@@ -28,7 +14,7 @@ CASE(memory_copies_round_trip) {
     s.copy(b, a + 8, bytes);
     const Reply reply = s.sink.wait_result(s.get(b, bytes));
     CHECK_EQUAL(reply.status, 0u);
-    CHECK(bytes_of(reply) == data);
+    CHECK(reply.bytes() == data);
   }
   CHECK(s.sink.faults().empty());
 }
@@ -131,7 +117,7 @@ CASE(memory_fills_that_are_refused_change_nothing) {
   s.fill(a, 4096, 5);
   s.fill(a + 2, 4, 0xffffffff, 0, 4);
   const auto fault = s.sink.wait_fault();
-  CHECK(fault.message.find("not multiples of its width") != std::string::npos);
+  CHECK(contains(fault.message, "not multiples of its width"));
   s.backend->fence();
   std::vector<uint8_t> content(4096);
   CHECK(s.backend->read(a, std::as_writable_bytes(std::span(content))));
@@ -163,11 +149,68 @@ CASE(memory_limit_is_shared_and_reported) {
   CHECK(first.sink.faults().empty() && second.sink.faults().empty());
 }
 
-CASE(held_becomes_blocks_that_are_as_one) { held_memory_becomes_blocks_that_are_as_one(make); }
-CASE(held_counts_and_can_be_given_up) { held_memory_counts_and_can_be_given_up(make); }
-CASE(held_bad_ops_are_refused) { held_memory_bad_ops_are_refused(make); }
-CASE(held_is_restored) { held_memory_is_restored(make); }
-CASE(held_is_restored_in_a_fresh_device) { held_memory_is_restored_in_a_fresh_device(make); }
-CASE(held_takes_the_addresses_of_freed_blocks) { held_memory_takes_the_addresses_of_freed_blocks(make); }
+CASE(memory_kept_of_freed_blocks_gives_way_to_the_program) {
+  Session s({.limit = 4 * kBlock});
+  const uint64_t a = s.allocate(kBlock), b = s.allocate(kBlock);  // ops 1 and 2
+  s.fill(a, kBlock, 1);
+  s.fill(b, kBlock, 2);
+  s.release(a);
+  s.release(b);
+  CHECK_EQUAL(s.free_memory(), 4 * kBlock);
+  const uint64_t large = s.base + 4 * kBlock;
+  CHECK_EQUAL(s.try_allocate(large, 3 * kBlock), 0u);  // one of the freed ones has to go
+  CHECK_EQUAL(s.try_allocate(s.base + 8 * kBlock, 2 * kBlock), 2u);
+  CHECK_EQUAL(s.free_memory(), kBlock);
+  s.release(large);
+  s.synchronize();
+  s.restore({.allocations = {{a, kBlock, 1}, {b, kBlock, 2}}});
+  CHECK_EQUAL(int{s.byte(a)}, 0);
+  CHECK_EQUAL(int{s.byte(b)}, 2);
+}
+
+CASE(memory_addresses_are_taken_again_only_when_nothing_uses_them) {
+  Session s;
+  const uint64_t a = s.allocate(kBlock), b = s.allocate(kBlock);
+  s.fill(a, kBlock, 1);
+  s.synchronize();
+  StreamGate gate(s);
+  s.copy(b, a, kBlock);  // held up: still uses the first block when its addresses are asked for
+  s.release(a);
+  s.copy(b + 64, b, 16);
+  std::thread opener([&] { gate.open(); });
+  CHECK_EQUAL(s.try_allocate(a, kBlock), 0u);
+  opener.join();
+  s.fill(a, kBlock, 2);
+  s.synchronize();
+  CHECK_EQUAL(int{s.byte(b)}, 1);
+  CHECK_EQUAL(int{s.byte(a)}, 2);
+  CHECK(s.sink.faults().empty());
+}
+
+CASE(memory_a_bad_address_is_a_fault_that_names_it_and_ends_with_a_fence) {
+  Session s;
+  const uint64_t a = s.allocate(4096);
+  s.fill(a, 4096, 0);
+  const uint64_t sequence = s.copy(a, a + kBlock, 16);
+  const auto fault = s.sink.wait_fault();
+  CHECK(fault.sequence == sequence && fault.status == 700u);
+  for (const char* const part : {"copy_d2d", "0x"}) CHECK(contains(fault.message, part));
+  CHECK(!s.backend->idle());
+  s.fill(a, 16, 1);  // nothing runs any more
+  s.backend->fence();
+  s.backend->unfence();
+  CHECK_EQUAL(int{s.byte(a)}, 0);
+  s.fill(a, 16, 1);
+  CHECK(s.backend->idle());
+  CHECK_EQUAL(int{s.byte(a)}, 1);
+  CHECK_EQUAL(s.sink.faults().size(), 1u);
+}
+
+CASE(memory_a_small_block_owns_its_granule) {
+  Session s;
+  CHECK_EQUAL(s.try_allocate(s.base, kBlock + 4096), 0u);
+  CHECK_EQUAL(s.try_allocate(s.base + kBlock, 4096), 1u);
+  CHECK_EQUAL(s.try_allocate(s.base + 2 * kBlock, 4096), 0u);
+}
 
 }  // namespace jitc::test

@@ -7,18 +7,14 @@
 
 namespace jitc::test {
 namespace {
-Options with(const PinnedMap& map) {
-  Options options;
-  options.pinned = map.range;
-  return options;
-}
 std::vector<char> letters(std::string_view text) { return {text.begin(), text.end()}; }
 }  // namespace
 
 CASE(pinned_results_are_written_and_hashed) {
   PinnedMap map;
-  Session s(with(map));
+  Session s({.pinned = map.range});
   const uint64_t a = s.upload(letters("abc"));
+  CHECK_EQUAL(s.ask(host_register(map.range.base, 4096)).status, 0u);
   const Reply reply = s.ask(d2h(map.range.base + 5, a, 3));
   CHECK_EQUAL(reply.status, 0u);
   CHECK_EQUAL(map.text(4, 5), std::string("\0abc\0", 5));
@@ -29,7 +25,7 @@ CASE(pinned_results_are_written_and_hashed) {
 
 CASE(pinned_results_that_the_program_has_are_only_hashed) {
   PinnedMap map;
-  Session s(with(map));
+  Session s({.pinned = map.range});
   const uint64_t a = s.upload(letters("abc"));
   const Reply first = s.ask(d2h(map.range.base, a, 3));
   map.write(0, "xyz");
@@ -41,7 +37,7 @@ CASE(pinned_results_that_the_program_has_are_only_hashed) {
 
 CASE(pinned_copies_outside_of_it_are_refused) {
   PinnedMap map;
-  Session s(with(map));
+  Session s({.pinned = map.range});
   const uint64_t a = s.allocate(4096);
   const uint64_t end = map.range.base + map.range.bytes;
   for (const uint64_t to : {map.range.base - 1, end - 7, end, uint64_t{0}, UINT64_MAX - 3, a})
@@ -60,7 +56,7 @@ CASE(pinned_copies_outside_of_it_are_refused) {
 
 CASE(pinned_results_have_a_limit) {
   PinnedMap map;
-  Session s(with(map));
+  Session s({.pinned = map.range});
   const uint64_t most = 1u << 20, a = s.allocate(2 * kBlock);
   s.fill(a, most + 1, 7);
   map.write(most, "x");
@@ -75,9 +71,21 @@ CASE(pinned_results_have_a_limit) {
   CHECK(s.sink.faults().empty());
 }
 
+CASE(pinned_ranges_are_those_of_the_state_that_comes_back) {
+  PinnedMap map;
+  Session s({.pinned = map.range});
+  const uint64_t first = map.range.base, second = first + 8192, third = first + 16384;
+  CHECK_EQUAL(s.ask(host_register(first, 4096)).status, 0u);
+  CHECK_EQUAL(s.ask(host_register(second, 4096)).status, 0u);
+  s.restore({.host_ranges = {{second, 4096}, {third, 4096}}});
+  CHECK_EQUAL(s.ask(host_unregister(first)).status, 1u);
+  CHECK_EQUAL(s.ask(host_unregister(second)).status, 0u);
+  CHECK_EQUAL(s.ask(host_unregister(third)).status, 0u);
+}
+
 CASE(pinned_ranges_stay_until_what_was_given_is_done) {
   PinnedMap map;
-  Session s(with(map));
+  Session s({.pinned = map.range});
   const uint64_t a = s.upload(letters("slow"));
   CHECK_EQUAL(s.ask(host_register(map.range.base, 4096)).status, 0u);
   StreamGate gate(s);

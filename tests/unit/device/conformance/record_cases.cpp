@@ -23,7 +23,7 @@ CASE(records_of_unknown_ops_are_faults) {
     const auto fault = s.sink.wait_fault();
     CHECK_EQUAL(fault.sequence, unknown);
     CHECK_EQUAL(fault.status, 801u);
-    CHECK(fault.message.find("this worker does not know the op") != std::string::npos);
+    CHECK(contains(fault.message, "this worker does not know the op"));
   }
 }
 

@@ -7,18 +7,6 @@ namespace jitc::test {
 namespace {
 constexpr uint64_t kA = 0x1001, kB = 0x1002, kEvent = 0x2001, kOther = 0x2002;
 
-ops::StreamSynchronize synchronize_stream() { return {}; }
-ops::EventSynchronize synchronize_event(uint64_t event) {
-  ops::EventSynchronize op;
-  op.event = event;
-  return op;
-}
-ops::EventElapsed elapsed(uint64_t start, uint64_t end) {
-  ops::EventElapsed op;
-  op.start = start;
-  op.end = end;
-  return op;
-}
 }  // namespace
 
 CASE(stream_ops_run_in_order) {
@@ -56,6 +44,20 @@ CASE(stream_progress_reaches_every_op_after_a_flush) {
   CHECK(s.sink.faults().empty());
 }
 
+CASE(stream_progress_comes_within_64_ops) {
+  Session s;
+  s.stream(kA);
+  s.event(kEvent);
+  const uint64_t a = s.allocate(4096);
+  StreamGate gate(s);
+  s.record(kEvent, 0);
+  std::vector<uint64_t> given;
+  for (int i = 0; i < 200; ++i) given.push_back(s.fill(a, 4096, 1, kA));
+  s.wait(kEvent, kA);                         // so that the stream does not run dry
+  s.sink.wait_progress(kA, given[200 - 64]);  // without a flush
+  CHECK(s.sink.progress_of(kA) <= given.back());
+}
+
 CASE(stream_results_come_before_progress) {
   Session s;
   const uint64_t a = s.allocate(4096);
@@ -88,7 +90,7 @@ CASE(stream_streams_are_independent) {
   StreamGate gate(s);
   s.fill(a, 64, 1);
   CHECK_EQUAL(s.sink.wait_result(s.get(a, 1, kA)).status, 0u);
-  CHECK_EQUAL(s.ask(synchronize_stream(), kA).status, 0u);
+  CHECK_EQUAL(s.ask(ops::StreamSynchronize{}, kA).status, 0u);
 }
 
 CASE(stream_blocking_streams_and_the_default_stream_wait_for_each_other) {
@@ -101,13 +103,25 @@ CASE(stream_blocking_streams_and_the_default_stream_wait_for_each_other) {
   StreamGate gate(s);
   s.fill(a, 64, 1);
   const uint64_t behind = s.copy(b, a, 64, kA);
-  const uint64_t done = s.give(synchronize_stream(), 0);
+  const uint64_t done = s.give(ops::StreamSynchronize{}, 0);
   s.backend->flush();
   CHECK(s.sink.progress_of(kA) < behind);
   gate.open();
   CHECK_EQUAL(s.sink.wait_result(done).status, 0u);
   s.synchronize();
   CHECK_EQUAL(int{s.download<uint8_t>(b, 1)[0]}, 1);
+}
+
+CASE(stream_legacy_and_per_thread_handles_are_the_default_stream) {
+  Session s;
+  const uint64_t a = s.allocate(4096);
+  StreamGate gate(s);
+  s.fill(a, 1, 5, 1);
+  s.fill(a, 1, 6, 2);
+  const uint64_t read = s.get(a, 1);
+  CHECK(!s.sink.has_result(read));
+  gate.open();
+  CHECK_EQUAL(int{s.sink.wait_result(read).value<uint8_t>()}, 6);
 }
 
 CASE(stream_bad_handles_are_errors) {
@@ -126,9 +140,9 @@ CASE(stream_bad_handles_are_errors) {
   fails([](Session& s) { s.give(ops::StreamDestroy{}); }, 400);
   fails([](Session& s) { s.give(ops::EventDestroy{}); }, 400);
   Session s;
-  CHECK_EQUAL(s.ask(synchronize_stream(), kA).status, 400u);
-  CHECK_EQUAL(s.ask(synchronize_event(kEvent)).status, 400u);
-  CHECK_EQUAL(s.ask(elapsed(kEvent, kOther)).status, 400u);
+  CHECK_EQUAL(s.ask(ops::StreamSynchronize{}, kA).status, 400u);
+  CHECK_EQUAL(s.synchronize_event(kEvent).status, 400u);
+  CHECK_EQUAL(s.elapsed(kEvent, kOther).status, 400u);
   CHECK(s.sink.faults().empty());
 }
 
@@ -141,9 +155,8 @@ CASE(stream_a_destroyed_stream_does_its_work) {
   s.record(kEvent, 0);
   s.wait(kEvent, kA);
   s.fill(a, 64, 9, kA);
-  ops::StreamDestroy op;
-  op.handle = kA;
-  s.give(op);
+  s.destroy_stream(kA);
+  s.stream(kA);  // the handle may be used again
   const uint64_t done = s.give(ops::DeviceSynchronize{});
   gate.open();
   CHECK_EQUAL(s.sink.wait_result(done).status, 0u);
@@ -164,26 +177,67 @@ CASE(event_orders_streams) {
   s.record(kOther, kA);
   s.wait(kOther, kB);
   s.copy(b, a, 64, kB);
-  const uint64_t done = s.give(synchronize_stream(), kB);
+  const uint64_t done = s.give(ops::StreamSynchronize{}, kB);
   CHECK(!s.sink.has_result(done));
   gate.open();
   CHECK_EQUAL(s.sink.wait_result(done).status, 0u);
   CHECK_EQUAL(int{s.download<uint8_t>(b, 1)[0]}, 5);
 }
 
+CASE(event_wait_means_the_latest_record_when_given) {
+  Session s;
+  s.stream(kA);
+  s.stream(kB);
+  s.event(kEvent);
+  const uint64_t a = s.allocate(4096);
+  s.wait(kEvent, kB);  // never recorded: nothing to wait for
+  s.record(kEvent, kB);
+  s.wait(kEvent, kA);
+  StreamGate gate(s);
+  s.record(kEvent, 0);  // later: does not hold up the stream that waits already
+  CHECK_EQUAL(s.sink.wait_result(s.get(a, 1, kA)).status, 0u);
+  s.wait(kEvent, kB);
+  const uint64_t held = s.get(a, 1, kB);
+  CHECK(!s.sink.has_result(held));
+  gate.open();
+  CHECK_EQUAL(s.sink.wait_result(held).status, 0u);
+}
+
+/// A token goes round three streams, ordered only by events; each turn reads what the last one wrote.
+CASE(event_stress_keeps_order) {
+  Session s;
+  const uint64_t streams[] = {kA, kB, 0x1003}, a = s.allocate(4096);
+  s.stream(kA);
+  s.stream(kB);
+  s.stream(0x1003, 0);
+  for (uint64_t event = 0; event < 8; ++event) s.event(kEvent + event);
+  std::vector<uint64_t> reads;
+  for (uint32_t turn = 0; turn < 600; ++turn) {
+    const uint64_t stream = streams[turn % 3];
+    if (turn) s.wait(kEvent + (turn - 1) % 8, stream);
+    reads.push_back(s.get(a, 4, stream));
+    s.fill(a, 4, turn + 1, stream, 4);
+    s.record(kEvent + turn % 8, stream);
+  }
+  for (uint32_t turn = 1; turn < reads.size(); ++turn)
+    CHECK_EQUAL(s.sink.wait_result(reads[turn]).value<uint32_t>(), turn);
+  CHECK(s.backend->idle());
+  CHECK(s.sink.faults().empty());
+}
+
 CASE(event_synchronize_waits_for_the_latest_record) {
   Session s;
   s.event(kEvent);
-  CHECK_EQUAL(s.ask(synchronize_event(kEvent)).status, 0u);  // never recorded
+  CHECK_EQUAL(s.synchronize_event(kEvent).status, 0u);  // never recorded
   s.record(kEvent, 0);
-  CHECK_EQUAL(s.ask(synchronize_event(kEvent)).status, 0u);
+  CHECK_EQUAL(s.synchronize_event(kEvent).status, 0u);
   StreamGate gate(s);
   s.record(kEvent, 0);
-  const uint64_t waits = s.give(synchronize_event(kEvent), 0);
+  ops::EventSynchronize op;
+  op.event = kEvent;
+  const uint64_t waits = s.give(op);
   CHECK(!s.sink.has_result(waits));
-  ops::EventDestroy op;
-  op.handle = kEvent;
-  s.give(op);
+  s.destroy_event(kEvent);
   gate.open();
   CHECK_EQUAL(s.sink.wait_result(waits).status, 0u);
 }
@@ -193,15 +247,15 @@ CASE(event_times) {
   s.event(kEvent);
   s.event(kOther);
   s.event(0x2003, 2);  // without times
-  CHECK_EQUAL(s.ask(elapsed(kEvent, kOther)).status, 400u);
+  CHECK_EQUAL(s.elapsed(kEvent, kOther).status, 400u);
   s.record(kEvent, 0);
   s.record(kOther, 0);
   s.record(0x2003, 0);
   s.synchronize();
-  const Reply time = s.ask(elapsed(kEvent, kOther));
+  const Reply time = s.elapsed(kEvent, kOther);
   CHECK_EQUAL(time.status, 0u);
   CHECK(time.value<float>() >= 0 && time.value<float>() < 60'000);
-  CHECK_EQUAL(s.ask(elapsed(kEvent, 0x2003)).status, 400u);
+  CHECK_EQUAL(s.elapsed(kEvent, 0x2003).status, 400u);
 }
 
 CASE(stream_idle_waits_for_everything) {

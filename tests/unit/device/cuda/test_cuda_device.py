@@ -43,11 +43,18 @@ def cuda_headers() -> Path | None:
 
 
 PROGRAM = NativeProgram("jitc_cuda_test", HERE / "native")
+#: What both devices do; some of its cases have a log that must say how the cuda device does it.
+SHARED = NativeProgram("jitc_conformance_test", HERE.parent / "conformance")
 
 
 @pytest.fixture(scope="session")
 def program() -> Path:
     return PROGRAM.build()
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    return SHARED.build()
 
 
 #: A case that looks at device memory while a stream writes it, on purpose: ThreadSanitizer sees it too.
@@ -56,7 +63,8 @@ RACING = "stream_results_come_in_the_order_of_the_work_on_all_streams"
 
 def run(program: Path, case: str, log: Path, **environ: str) -> list[FakeCall]:
     options = os.environ.get("TSAN_OPTIONS", "") + (":report_bugs=0" if case == RACING else "")
-    run_case(program, case, fake_environment(log) | {"TSAN_OPTIONS": options} | environ)
+    environment = {"TSAN_OPTIONS": options, "JITC_TEST_DEVICE": "cuda"}
+    run_case(program, case, fake_environment(log) | environment | environ)
     return [call for call in fake_calls(log) if not call.runs]
 
 
@@ -148,8 +156,8 @@ def test_flags_and_priorities_reach_the_driver(program: Path, tmp_path: Path) ->
     assert [(one["flags"], one["priority"]) for one in made] == [(1, -2), (0, 0)]
 
 
-def test_memory_lies_where_the_client_wants_it(program: Path, tmp_path: Path) -> None:
-    calls = run(program, "restore_in_a_fresh_device_puts_everything_back", tmp_path / "log")
+def test_memory_lies_where_the_client_wants_it(shared: Path, tmp_path: Path) -> None:
+    calls = run(shared, "restore_in_a_fresh_device_puts_everything_back", tmp_path / "log")
     reserved = [call.args for call in calls if call.name == "cuMemAddressReserve"]
     assert len(reserved) == 1 and reserved[0]["wanted"] == reserved[0]["out"]
     mapped = [
@@ -160,8 +168,8 @@ def test_memory_lies_where_the_client_wants_it(program: Path, tmp_path: Path) ->
     assert mapped == [0, 4 * (2 << 20)]
 
 
-def test_pinned_memory_is_registered_for_all_and_mapped(program: Path, tmp_path: Path) -> None:
-    calls = run(program, "pinned_ranges_are_those_of_the_state_that_comes_back", tmp_path / "log")
+def test_pinned_memory_is_registered_for_all_and_mapped(shared: Path, tmp_path: Path) -> None:
+    calls = run(shared, "pinned_ranges_are_those_of_the_state_that_comes_back", tmp_path / "log")
     registered = [call.args for call in calls if call.name == "cuMemHostRegister_v2"]
     first = int(str(registered[0]["address"]), 16)
     assert [int(str(one["address"]), 16) - first for one in registered] == [0, 8192, 16384]
@@ -170,25 +178,25 @@ def test_pinned_memory_is_registered_for_all_and_mapped(program: Path, tmp_path:
     assert given_back == [0, 8192, 16384]  # the first by the restore, the second not made again
 
 
-def test_results_are_copied_to_the_programs_memory_by_the_gpu(program: Path, tmp_path: Path) -> None:
-    calls = run(program, "pinned_results_go_straight_to_the_program", tmp_path / "log")
+def test_results_are_copied_to_the_programs_memory_by_the_gpu(shared: Path, tmp_path: Path) -> None:
+    calls = run(shared, "pinned_results_are_written_and_hashed", tmp_path / "log")
     pinned = next(int(str(call.args["address"]), 16) for call in calls if call.name == "cuMemHostRegister_v2")
     copies = [int(str(call.args["to"]), 16) for call in calls if call.name == "cuMemcpyDtoHAsync_v2"]
     assert copies[0] == pinned + 5
 
 
-def test_a_run_of_ops_costs_few_marks(program: Path, tmp_path: Path) -> None:
+def test_a_run_of_ops_costs_few_marks(shared: Path, tmp_path: Path) -> None:
     """200 fills and one synchronize: a mark per 32 ops, and one that somebody waits for."""
-    calls = run(program, "stream_ops_run_in_order", tmp_path / "log")
+    calls = run(shared, "stream_ops_run_in_order", tmp_path / "log")
     assert sum(call.name == "cuStreamWriteValue64_v2" for call in calls) == 200 // 32 + 1
 
 
-def test_every_op_has_a_mark_where_that_is_asked_for(program: Path, tmp_path: Path) -> None:
+def test_every_op_has_a_mark_where_that_is_asked_for(shared: Path, tmp_path: Path) -> None:
     """For diagnosis (driver/diagnosis.h); streams of a capture are left alone even so."""
     each = {"JITC_MARK_EVERY_OP": "1"}
-    calls = run(program, "stream_ops_run_in_order", tmp_path / "log", **each)
+    calls = run(shared, "stream_ops_run_in_order", tmp_path / "log", **each)
     assert sum(call.name == "cuStreamWriteValue64_v2" for call in calls) >= 200
-    calls = run(program, "graph_capture_leaves_other_work_alone", tmp_path / "capture", **each)
+    calls = run(shared, "graph_capture_leaves_other_work_alone", tmp_path / "capture", **each)
     captured = {call.args["stream"] for call in calls if call.name == "cuStreamBeginCapture_v2"}
     assert captured and not captured & marked_streams(calls)
 
@@ -216,9 +224,9 @@ def test_launches_reach_the_driver_byte_for_byte(program: Path, tmp_path: Path) 
     assert [attributes[at + 71] for at in (0, 72, 144)] == [0x5A] * 3
 
 
-def test_a_capture_does_not_touch_the_streams_of_the_program(program: Path, tmp_path: Path) -> None:
+def test_a_capture_does_not_touch_the_streams_of_the_program(shared: Path, tmp_path: Path) -> None:
     """Marks go on where they were: none is captured, none is put on a stream that captures."""
-    calls = run(program, "graph_capture_leaves_other_work_alone", tmp_path / "log")
+    calls = run(shared, "graph_capture_leaves_other_work_alone", tmp_path / "log")
     captured = {call.args["stream"] for call in calls if call.name == "cuStreamBeginCapture_v2"}
     marked = marked_streams(calls)
     assert len(captured) == 1 and marked and not captured & marked

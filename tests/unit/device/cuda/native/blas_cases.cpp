@@ -50,13 +50,6 @@ struct Operands {
             number(3)};
   }
 };
-
-void restore(Session& s, const Resources& resources) {
-  std::string error;
-  s.backend->fence();
-  if (!s.backend->restore(resources, error)) throw Failure{error};
-  s.backend->unfence();
-}
 }  // namespace
 
 CASE(blas_a_product_equals_a_loop) {
@@ -170,7 +163,7 @@ CASE(blas_errors_name_the_function_and_the_status) {
   const auto fault = s.fault_of(s.call(kHandle, "cublasSgemm_v2", slots));
   CHECK_EQUAL(fault.status, 1u);
   CHECK_EQUAL(fault.cause, std::string("blas-error"));
-  CHECK(fault.message.find("cublasSgemm_v2: CUBLAS_STATUS_INVALID_VALUE (7)") != std::string::npos);
+  CHECK(contains(fault.message, "cublasSgemm_v2: CUBLAS_STATUS_INVALID_VALUE (7)"));
 }
 
 CASE(blas_a_lost_device_is_told_from_an_error_of_the_library) {
@@ -183,7 +176,7 @@ CASE(blas_a_lost_device_is_told_from_an_error_of_the_library) {
   const auto own = s.fault_of(s.call(kHandle, "cublasSgemm_v2", o.slots(scalar(1.0f), scalar(0.0f))));
   CHECK_EQUAL(own.cause, std::string("blas-error"));
   CHECK_EQUAL(own.status, 801u);
-  CHECK(own.message.find("CUBLAS_STATUS_NOT_SUPPORTED (15)") != std::string::npos);
+  CHECK(contains(own.message, "CUBLAS_STATUS_NOT_SUPPORTED (15)"));
 }
 
 CASE(fault_sticky_error_behind_a_blas_call) {
@@ -196,7 +189,7 @@ CASE(fault_sticky_error_behind_a_blas_call) {
   const auto fault = s.fault_of(s.call(kHandle, "cublasSgemm_v2", o.slots(scalar(1.0f), scalar(0.0f))));
   CHECK_EQUAL(fault.status, 700u);
   CHECK_EQUAL(fault.cause, std::string("sticky-error"));
-  CHECK(fault.message.find("cublasSgemm_v2: CUBLAS_STATUS_EXECUTION_FAILED (13)") != std::string::npos);
+  CHECK(contains(fault.message, "cublasSgemm_v2: CUBLAS_STATUS_EXECUTION_FAILED (13)"));
 }
 
 CASE(blas_what_does_not_exist_is_refused) {
@@ -220,11 +213,11 @@ CASE(blas_what_does_not_exist_is_refused) {
   const auto missing =
       refused([&](BlasSession& s) { return s.create(1), s.call(1, "cublasScopy_v2", copy); }, good);
   CHECK_EQUAL(missing.status, 801u);
-  CHECK(missing.message.find("cublasScopy_v2") != std::string::npos);
+  CHECK(contains(missing.message, "cublasScopy_v2"));
   Options none;
   const auto without = refused([](BlasSession& s) { return s.create(1), s.sequence(); }, none);
   CHECK_EQUAL(without.status, 801u);
-  CHECK(without.message.find("libcublas") != std::string::npos);
+  CHECK(contains(without.message, "libcublas"));
 }
 
 CASE(blas_restore_makes_handles_again_with_their_modes) {
@@ -239,7 +232,7 @@ CASE(blas_restore_makes_handles_again_with_their_modes) {
   Resources then;
   then.allocations = {{o.at_a, 4096, 1}, {o.at_b, 4096, 2}, {o.at_c, 4096, 3}, {work, kBlock, 4}};
   then.blas = {{kHandle, 2, 0, 1, work, kBlock}, {0x777, 0, 1, 0, 0, 0}};
-  restore(s, then);
+  s.restore(then);
   s.call(kHandle, "cublasSgemm_v2", o.slots(scalar(2.0f), scalar(0.0f)));
   s.synchronize();
   CHECK(s.download<float>(o.at_c, 15) == loop(3, 5, 4, 2, o.a, false, o.b, 0, o.c));
@@ -256,7 +249,7 @@ CASE(blas_random_records_never_crash) {
   Resources then;
   then.allocations = {{a, kBlock, 1}};
   then.blas = {{kHandle, 0, 0, 0, 0, 0}};
-  restore(s, then);
+  s.restore(then);
   const Slots slots{number(0), number(0),  number(2), number(2),    number(2),  scalar(1.0f), address(a),
                     number(2), address(a), number(2), scalar(0.0f), address(a), number(2)};
   CallWriter call;
@@ -284,7 +277,7 @@ CASE(blas_random_records_never_crash) {
       continue;
     }
     s.sink.forget();
-    restore(s, then);
+    s.restore(then);
   }
   CHECK(ran > kRounds / 10 && ran < kRounds * 9 / 10);
 }

@@ -19,7 +19,7 @@ constexpr uint64_t kCount = 3000, kPart = kCount / 4;
 class Rank : public Session {
  public:
   explicit Rank(Segments& segments, int rank, double hang_seconds = 0)
-      : Session(options(segments, rank, hang_seconds)), rank_(rank) {}
+      : Session(rank_options(segments, rank, hang_seconds)), rank_(rank) {}
 
   /// What a program does between two boundaries; the same each time.
   void work(uint64_t data, uint64_t out) {
@@ -31,10 +31,8 @@ class Rank : public Session {
   void restore(Segments& segments, const Resources& resources) {
     backend->fence();
     segments.next_epoch();
-    std::string error;
-    if (!backend->restore(resources, error)) throw Failure{error};
+    Session::restore(resources);
     sink.forget();
-    backend->unfence();
   }
   Resources resources(uint64_t data, uint64_t out, int ranks) const {
     Resources all;
@@ -45,13 +43,6 @@ class Rank : public Session {
   }
 
  private:
-  static Options options(Segments& segments, int rank, double hang_seconds) {
-    setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
-    Options options;
-    options.segments = &segments;
-    options.hang_seconds = hang_seconds;
-    return options;
-  }
   const int rank_;
 };
 
@@ -117,11 +108,7 @@ CASE(collective_fault_a_peer_never_joins) {
   Segments segments;
   segments.make(unique_id(1), 2);
   Rank s(segments, 0);
-  ops::CommunicatorCreate create;
-  create.handle = kComm;
-  create.ranks = 2;
-  create.unique_id = unique_id(1);
-  const uint64_t created = s.give(create);
+  const uint64_t created = create_communicator(s, 1, 2, 0);
   s.backend->fence();
   CHECK(!s.sink.has_result(created));
   CHECK(!s.backend->idle());
@@ -182,7 +169,7 @@ CASE(collective_fault_an_asynchronous_error) {
   one.s.backend->flush();
   const auto fault = one.s.sink.wait_fault();
   CHECK_EQUAL(fault.cause, "collective-error");
-  CHECK(fault.message.find("remote process exited") != std::string::npos);
+  CHECK(contains(fault.message, "remote process exited"));
   ask_for_failures("");
   one.s.restore(segments, one.s.resources(one.data, one.out, 1));
   one.s.work(one.data, one.out);
@@ -214,7 +201,7 @@ CASE(collective_fault_an_abort_that_hangs_costs_the_process) {
       },
       written);
   CHECK_EQUAL(status, 70);
-  CHECK(written.find("does not come to rest") != std::string::npos);
+  CHECK(contains(written, "does not come to rest"));
 }
 
 CASE(collective_fault_a_failing_call_is_no_crash) {
@@ -231,15 +218,21 @@ CASE(collective_fault_a_failing_call_is_no_crash) {
 }
 
 CASE(collective_fault_without_nccl) {
-  Options options;
-  options.nccl = "/nowhere/libnccl.so.2";
-  Session s(options);
-  ops::CommunicatorCreate create;
-  create.handle = kComm;
-  create.ranks = 1;
-  const Reply reply = s.ask(create);
+  Session s({.nccl = "/nowhere/libnccl.so.2"});
+  const Reply reply = s.sink.wait_result(create_communicator(s, 1, 1, 0));
   CHECK_EQUAL(reply.status, 801u);
-  CHECK(reply.text().find("NCCL cannot be opened") != std::string::npos);
+  CHECK(contains(reply.text(), "NCCL cannot be opened"));
+}
+
+CASE(collective_fault_two_ranks_on_one_gpu_of_one_host) {
+  Segments segments;
+  segments.make(unique_id(1));
+  run_ranks(2, [&](int rank) {
+    Rank s(segments, 7);
+    const Reply reply = s.sink.wait_result(create_communicator(s, 1, 2, rank));
+    CHECK_EQUAL(reply.status, 1u);
+    CHECK(contains(reply.text(), "Duplicate GPU"));
+  });
 }
 
 CASE(collective_fault_aborted_while_it_waits_for_a_living_rank) {
@@ -279,9 +272,7 @@ CASE(collective_fault_destroyed_with_work_under_way) {
     s.stream(kStream);
     join_communicator(s, 1, 2, rank);
     s.work(data, out);
-    ops::CommunicatorDestroy destroy;
-    destroy.handle = kComm;
-    s.give(destroy);
+    destroy_communicator(s, kComm);
     s.synchronize();
     CHECK(s.download<uint8_t>(out, kPart * 2) == std::vector<uint8_t>(kPart * 2, 14));
     CHECK(s.sink.faults().empty());

@@ -11,14 +11,6 @@ constexpr int32_t kBadParam = 2000, kNotSupported = 3000;
 constexpr int64_t kNoPlan = 0, kDoesNotRun = 1, kWithWorkspace = 2, kPlain = 3;
 constexpr int64_t kCount = Numbers::kCount;
 using Floats = Numbers::Floats;
-
-void restore(DnnSession& s, const Resources& resources) {
-  std::string error;
-  s.backend->fence();
-  if (!s.backend->restore(resources, error)) throw Failure{error};
-  s.backend->unfence();
-}
-
 }  // namespace
 
 CASE(dnn_a_plan_executes) {
@@ -61,7 +53,7 @@ CASE(dnn_what_the_library_refuses_is_an_answer) {
   const auto fault = s.sink.wait_fault();
   CHECK_EQUAL(fault.sequence, last);
   CHECK_EQUAL(fault.cause, "dnn-error");
-  CHECK(fault.message.find("cudnnBackendExecute: CUDNN_STATUS_NOT_SUPPORTED (3000)") != std::string::npos);
+  CHECK(contains(fault.message, "cudnnBackendExecute: CUDNN_STATUS_NOT_SUPPORTED (3000)"));
 }
 
 CASE(dnn_a_tensor_is_what_the_plan_says) {
@@ -95,16 +87,16 @@ CASE(dnn_plans_come_back) {
   drop.plan = kPlan;
   s.give(drop);
   CHECK_EQUAL(s.try_execute(kPlan, at.scaled(2)).op, 400u);
-  restore(s, resources);
+  s.restore(resources);
   CHECK_EQUAL(s.try_execute(kPlan, at.scaled(5)).status, 0);
   CHECK(at.result(s) == (Floats{5, 10, 15, 20}));
-  restore(s, {});
+  s.restore({});
   CHECK_EQUAL(s.try_execute(kPlan, at.scaled(2)).op, 400u);
   images().lose(hash);
-  restore(s, resources);
+  s.restore(resources);
   const auto lost = s.try_execute(kPlan, at.scaled(2));
   CHECK_EQUAL(lost.op, 500u);
-  CHECK(lost.words().find("the description of a cuDNN plan") != std::string::npos);
+  CHECK(contains(lost.words(), "the description of a cuDNN plan"));
 }
 
 CASE(dnn_calls_in_a_graph) {
@@ -135,7 +127,7 @@ CASE(dnn_calls_in_a_graph) {
   resources.streams = {{KernelSession::kStream, 1, 0}};
   resources.dnn_plans = {{kPlan, hash, images().size(hash)}};
   resources.executables = {{kExecutable, 0, content}};
-  restore(s, resources);
+  s.restore(resources);
   s.launch_graph(kExecutable);
   s.synchronize();
   CHECK(s.download<float>(other, kCount) == before);
@@ -193,7 +185,7 @@ CASE(dnn_without_the_library) {
   version.result(8);
   const auto reply = s.ask("cudnnGetVersion", version);
   CHECK_EQUAL(reply.op, 801u);
-  CHECK(reply.words().find("this service has no libcudnn") != std::string::npos);
+  CHECK(contains(reply.words(), "this service has no libcudnn"));
 }
 
 }  // namespace jitc::test

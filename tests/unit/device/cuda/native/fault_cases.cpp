@@ -22,7 +22,7 @@ void check_assert(const char* where) {
   const auto fault = s.sink.wait_fault();
   CHECK_EQUAL(fault.status, 710u);
   CHECK_EQUAL(fault.cause, std::string("device-assert"));
-  CHECK(fault.message.find("device-side assert triggered") != std::string::npos);
+  CHECK(contains(fault.message, "device-side assert triggered"));
   CHECK_EQUAL(s.sink.faults().size(), size_t{1});
   CHECK(!s.sink.has_result(s.sequence()));
 }
@@ -40,7 +40,7 @@ CASE(fault_sticky_error_of_work_is_found_while_nobody_asks) {
   CHECK_EQUAL(fault.status, 700u);
   CHECK_EQUAL(fault.cause, std::string("sticky-error"));
   CHECK_EQUAL(fault.sequence, bad);
-  CHECK(fault.message.find("700") != std::string::npos);
+  CHECK(contains(fault.message, "700"));
   CHECK(!s.backend->idle());
 }
 
@@ -83,7 +83,7 @@ CASE(fault_other_errors_of_ops_that_wait_are_results) {
   ask_for_failures("cuMemcpyDtoHAsync_v2:1=801");
   const Reply reply = s.sink.wait_result(s.get(a, 64));
   CHECK_EQUAL(reply.status, 801u);
-  CHECK(reply.text().find("cuMemcpyDtoHAsync") != std::string::npos);
+  CHECK(contains(reply.text(), "cuMemcpyDtoHAsync"));
   CHECK_EQUAL(s.sink.wait_result(s.get(a, 64)).status, 0u);
 }
 
@@ -109,12 +109,7 @@ CASE(fault_the_device_works_again_after_a_fence_and_restore) {
   ask_for_failures("cuMemcpyDtoDAsync_v2:1=1");
   s.copy(a, a + 64, 64);
   s.sink.wait_fault();
-  s.backend->fence();
-  Resources resources;
-  resources.allocations = {{a, kBlock, 1}};
-  std::string error;
-  CHECK(s.backend->restore(resources, error));
-  s.backend->unfence();
+  s.restore({.allocations = {{a, kBlock, 1}}});
   s.go_back_to(before);
   s.sink.forget();
   CHECK_EQUAL(s.sink.wait_result(s.get(a + 5, 1)).value<uint8_t>(), uint8_t{4});
@@ -125,10 +120,7 @@ CASE(fault_sticky_error_in_replay_is_known_to_the_op) {
   Session s;
   const uint64_t a = s.allocate(kBlock);
   s.synchronize();
-  s.backend->fence();
-  std::string error;
-  CHECK(s.backend->restore({{{a, kBlock, 1}}, {}, {}, {}}, error));
-  s.backend->unfence();
+  s.restore({.allocations = {{a, kBlock, 1}}});
   ask_for_failures("run:15=700");  // each fill is followed by its mark
   const uint64_t first = s.sequence() + 1;
   for (int i = 0; i < 20; ++i) s.fill(a, 64, 1);
@@ -166,7 +158,7 @@ CASE(fault_hung_work_is_found) {
       },
       text);
   CHECK_EQUAL(status, 70);
-  CHECK(text.find("does not come to rest") != std::string::npos);
+  CHECK(contains(text, "does not come to rest"));
 }
 
 CASE(fault_hung_work_is_found_beside_streams_that_go_on) {
@@ -227,10 +219,10 @@ CASE(fault_missing_driver_functions_are_named) {
   Options options;
   options.driver = "/no/such/libcuda.so.1";
   CHECK(!make_device(options, sink, error));
-  CHECK(error.find("/no/such/libcuda.so.1") != std::string::npos);
+  CHECK(contains(error, "/no/such/libcuda.so.1"));
   options.driver = "libdl.so.2";
   CHECK(!make_device(options, sink, error));
-  CHECK(error.find("has no function cuInit") != std::string::npos);
+  CHECK(contains(error, "has no function cuInit"));
   options.driver = "";
   CHECK(!make_device(options, sink, error));
 }
@@ -240,9 +232,9 @@ CASE(fault_a_device_that_cannot_be_made_says_why) {
   Sink sink;
   std::string error;
   CHECK(!make_device({}, sink, error));
-  CHECK(error.find("cuDevicePrimaryCtxRetain") != std::string::npos);
+  CHECK(contains(error, "cuDevicePrimaryCtxRetain"));
   CHECK(!make_device({}, sink, error));
-  CHECK(error.find("address range") != std::string::npos);
+  CHECK(contains(error, "address range"));
 }
 
 CASE(fault_a_range_of_addresses_that_is_taken) {
@@ -251,7 +243,7 @@ CASE(fault_a_range_of_addresses_that_is_taken) {
   CHECK(make_device({}, sink, error) != nullptr);
   Session first;
   CHECK(!make_device({}, sink, error));  // the range is taken
-  CHECK(error.find("address range") != std::string::npos);
+  CHECK(contains(error, "address range"));
 }
 
 }  // namespace jitc::test

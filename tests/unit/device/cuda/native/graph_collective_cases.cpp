@@ -9,18 +9,10 @@ namespace jitc::test {
 namespace {
 constexpr uint32_t kInt64 = 4;
 
-Options with(Segments& segments) {
-  setenv("NCCL_HOSTID", "0", 1);
-  Options options;
-  options.segments = &segments;
-  options.hang_seconds = 5;  // how long a fence may take at most
-  return options;
-}
-
 /// One rank with a communicator; its all-reduce changes nothing but must be there.
 struct Alone {
   Segments segments;
-  GraphSession s{with(segments)};
+  GraphSession s{rank_options(segments, 0, 5)};  // seconds that a fence may take at most
   const uint64_t comm = join_communicator(s, 1, 1, 0);
 
   void begin_capture() {
@@ -46,11 +38,6 @@ struct Alone {
     all.communicators = {{comm, 1, 0, unique_id(1)}};
     return all;
   }
-  void restore(const Resources& resources) {
-    std::string error;
-    CHECK(s.backend->restore(resources, error));
-    s.backend->unfence();
-  }
 
   uint64_t first = 0;
   Resources::Captured content;
@@ -63,7 +50,7 @@ CASE(graph_with_collectives_is_made_again_after_a_restore) {
   Resources resources = one.resources();
   resources.executables = {{kExecutable, 0, one.content}};
   one.fence();
-  one.restore(resources);
+  one.s.restore(resources);
   one.s.run(2);
   CHECK_EQUAL(one.s.number(one.s.a), 3);
 }
@@ -87,22 +74,19 @@ CASE(graph_with_collectives_is_made_again_where_nothing_is_restored) {
 /// NCCL retains memory that captured operations use, and gives it back only where it could export it.
 CASE(graph_with_collectives_gives_its_memory_back) {
   Alone one;
-  const auto free_memory = [&] { return one.s.ask(ops::MemoryInfo{}).value<uint64_t>(); };
-  const uint64_t place = one.s.base + kRange / 2, before = free_memory();
+  const uint64_t place = one.s.base + kRange / 2, before = one.s.free_memory();
   CHECK_EQUAL(one.s.try_allocate(place, kBlock), 0u);
   one.s.begin_capture();
   give_group(one.s, {item(one.comm, ops::CollectiveKind::all_reduce, kInt64, 1, place, place)}, kStream);
   CHECK_EQUAL(one.s.end_capture(kGraph).status, 0u);
-  ops::GraphDestroy destroy;
-  destroy.graph = kGraph;
-  one.s.give(destroy);
+  one.s.destroy_graph(kGraph);
   one.s.release(place);
   one.s.synchronize();
   one.s.backend->commit();
   // NCCL gives back what a graph used with its next operation.
   give_group(one.s, {item(one.comm, ops::CollectiveKind::all_reduce, kInt64, 1, one.s.a, one.s.a)}, kStream);
   one.s.synchronize();
-  CHECK_EQUAL(free_memory(), before);
+  CHECK_EQUAL(one.s.free_memory(), before);
 }
 
 CASE(graph_with_collectives_in_a_graph_is_let_go_with_it) {
@@ -115,7 +99,7 @@ CASE(graph_with_collectives_in_a_graph_is_let_go_with_it) {
   one.s.destroy_executable(kExecutable);
   one.s.destroy_executable(kExecutable + 1);  // both are kept until the next boundary
   one.fence();
-  one.restore(one.resources());
+  one.s.restore(one.resources());
 }
 
 CASE(graph_with_collectives_under_capture_goes_on_after_a_fence) {
@@ -148,7 +132,7 @@ CASE(graph_with_collectives_that_hangs_while_a_module_is_loaded) {
   fence_while_a_module_is_loaded(one.s);
   one.segments.next_epoch();
   ask_for_failures("");
-  one.restore(resources);
+  one.s.restore(resources);
   one.s.run(2);
   CHECK(one.s.sink.faults().empty());
 }
@@ -156,9 +140,7 @@ CASE(graph_with_collectives_that_hangs_while_a_module_is_loaded) {
 CASE(graph_with_collectives_may_outlive_its_communicator) {
   Alone one;
   one.make();
-  ops::CommunicatorDestroy destroy;
-  destroy.handle = one.comm;
-  one.s.give(destroy);
+  destroy_communicator(one.s, one.comm);
   one.s.run(1);
   one.s.destroy_executable(kExecutable);
   one.s.synchronize();

@@ -8,10 +8,6 @@ inline constexpr uint64_t kModule = KernelSession::kModule, kAdd = KernelSession
 inline constexpr uint64_t kStream = KernelSession::kStream, kSide = KernelSession::kSide;
 inline constexpr uint64_t kFork = 0x2001, kJoin = 0x2002, kGraph = 0x5001, kExecutable = 0x6001;
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// A session with memory of zeros.
 class GraphSession : public KernelSession {
  public:
@@ -49,13 +45,6 @@ inline Resources resources_of(const GraphSession& s) {
   resources.modules = {{kModule, named("all"), images().size(named("all"))}};
   resources.functions = {{kAdd, kModule, "add_i64", {}}};
   return resources;
-}
-
-inline void restore(KernelSession& s, const Resources& resources) {
-  std::string error;
-  s.backend->fence();
-  if (!s.backend->restore(resources, error)) throw Failure{error};
-  s.backend->unfence();
 }
 
 using Numbers = std::vector<int64_t>;

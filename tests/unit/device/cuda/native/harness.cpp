@@ -37,6 +37,11 @@ std::string failures_path() { return "/proc/self/fd/" + std::string(std::getenv(
 
 }  // namespace
 
+Options rank_options(CommunicatorSegments& segments, int rank, double hang_seconds) {
+  setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
+  return {.hang_seconds = hang_seconds, .segments = &segments};
+}
+
 std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink, std::string& error) {
   static NoSegments no_segments;
   BackendOptions wanted{};

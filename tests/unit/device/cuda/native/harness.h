@@ -17,6 +17,9 @@ struct Options {
   std::shared_ptr<MemoryBudget> budget{};
 };
 
+/// Of one rank of several, on a host of its own as far as NCCL can tell: all use one GPU.
+Options rank_options(CommunicatorSegments& segments, int rank, double hang_seconds = 0);
+
 std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink, std::string& error);
 
 class Session : public OpClient {

@@ -49,7 +49,7 @@ std::string told(const std::string& failures, const Options& options = {}) {
 }
 
 void check_told(const std::string& written, const std::string& why) {
-  CHECK(written.find("cannot hash its memory by itself, the host does") != std::string::npos);
+  CHECK(contains(written, "cannot hash its memory by itself, the host does"));
   if (written.find(why) == std::string::npos) throw Failure{"not " + why + ": " + written};
   CHECK_EQUAL(std::count(written.begin(), written.end(), '\n'), 1);
 }
@@ -128,7 +128,7 @@ CASE(hash_with_a_compiler_that_fails_is_the_hosts) {
         written);
     if (status != 0) throw Failure{std::string(function) + ": " + written};
     check_told(written, std::string(function));
-    CHECK(written.find("compilation failed (6)") != std::string::npos);
+    CHECK(contains(written, "compilation failed (6)"));
   }
 }
 

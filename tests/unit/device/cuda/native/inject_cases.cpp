@@ -10,35 +10,13 @@ namespace jitc::test {
 namespace {
 constexpr uint64_t kStream = 0x1001, kComm = 0x500, kCount = 1000;
 
-/// The op that the session gives next, as the core shows it to the device before.
-template <class Op>
-std::vector<std::byte> next_op(const Session& session, Op op, uint64_t stream, const void* payload = nullptr,
-                               size_t bytes = 0) {
-  op.header = {static_cast<uint32_t>(sizeof op + bytes), static_cast<uint16_t>(Op::kId), 0, stream,
-               session.sequence() + 1};
-  std::vector<std::byte> record(sizeof op + bytes);
-  std::memcpy(record.data(), &op, sizeof op);
-  if (bytes) std::memcpy(record.data() + sizeof op, payload, bytes);
-  return record;
-}
-
-void inject(Session& session, const char* kind, const std::vector<std::byte>& record) {
-  std::string error;
-  if (!session.backend->faults()->inject(kind, *reinterpret_cast<const ops::OpHeader*>(record.data()), error))
-    throw Failure{error};
-}
-
 /// A fenced rank of two is restored, and the all-reduce of its filled bytes comes about.
 void check_that_it_goes_on(Session& s, Segments& segments, int rank, const ops::CollectiveItem& one) {
   segments.next_epoch();
-  Resources resources;
-  resources.allocations = {{one.send, 4096, 0}};
-  resources.streams = {{kStream, 1, 0}};
-  resources.communicators = {{kComm, 2, rank, unique_id(1)}};
-  std::string error;
-  CHECK(s.backend->restore(resources, error));
+  s.restore({.allocations = {{one.send, 4096, 0}},
+             .streams = {{kStream, 1, 0}},
+             .communicators = {{kComm, 2, rank, unique_id(1)}}});
   s.sink.forget();
-  s.backend->unfence();
   s.fill(one.send, kCount, 3, kStream);
   give_group(s, {one}, kStream);
   s.synchronize();
@@ -50,23 +28,15 @@ void check_rank_that_leaves(bool in_driver) {
   Segments segments;
   segments.make(unique_id(1), 2);
   run_ranks(2, [&](int rank) {
-    setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
-    Options options;
-    options.segments = &segments;
     const bool loads = in_driver && rank == 1;
-    options.hang_seconds = loads ? 0 : 2;
-    Session s(options);
+    Session s(rank_options(segments, rank, loads ? 0 : 2));
     const uint64_t data = s.allocate(4096);
     s.stream(kStream, 1);
     join_communicator(s, 1, 2, rank);
     const auto one = item(kComm, ops::CollectiveKind::all_reduce, 1, kCount, data, data);
     s.fill(data, kCount, 3, kStream);
     give_group(s, {one}, kStream);
-    if (rank == 1) {
-      ops::Collective op;
-      op.count = 1;
-      inject(s, "hung-collective", next_op(s, op, kStream, &one, sizeof one));
-    }
+    if (rank == 1) CHECK_EQUAL(inject_in_collective(s, "hung-collective", one, kStream), "");
     const uint64_t last = give_group(s, {one}, kStream);
     s.backend->flush();
     if (loads) {
@@ -88,7 +58,7 @@ CASE(fault_sticky_illegal_access_on_request) {
   s.stream(kStream);
   const uint64_t a = s.allocate(4096);
   s.synchronize();
-  inject(s, "illegal-access", next_op(s, ops::Fill{}, kStream));
+  CHECK_EQUAL(s.inject("illegal-access", ops::Fill{}, kStream), "");
   const uint64_t at = s.fill(a, 64, 1, kStream);
   s.backend->flush();
   const auto fault = s.sink.wait_fault();
@@ -98,11 +68,9 @@ CASE(fault_sticky_illegal_access_on_request) {
 }
 
 CASE(fault_sticky_without_a_compiler) {
-  Options options;
-  options.nvrtc.clear();  // the driver translates PTX
-  Session s(options);
+  Session s({.nvrtc = ""});  // the driver translates PTX
   s.synchronize();
-  inject(s, "illegal-access", next_op(s, ops::DeviceSynchronize{}, 0));
+  CHECK_EQUAL(s.inject("illegal-access", ops::DeviceSynchronize{}, 0), "");
   s.give(ops::DeviceSynchronize{});
   s.backend->flush();
   CHECK_EQUAL(s.sink.wait_fault().status, 700u);
@@ -113,17 +81,14 @@ CASE(fault_sticky_that_cannot_be_made_says_why) {
   Session s;
   s.synchronize();
   ask_for_failures("cuModuleLoadData:1+=221");  // CUDA_ERROR_JIT_COMPILER_NOT_FOUND
-  std::string error;
-  const auto record = next_op(s, ops::DeviceSynchronize{}, 0);
-  CHECK(!s.backend->faults()->inject("illegal-access", *reinterpret_cast<const ops::OpHeader*>(record.data()),
-                                     error));
-  CHECK(error.find("; as machine code: cuModuleLoadData") != std::string::npos);
+  CHECK(
+      contains(s.inject("illegal-access", ops::DeviceSynchronize{}), "; as machine code: cuModuleLoadData"));
 }
 
 CASE(fault_sticky_illegal_access_at_an_op_that_needs_no_stream) {
   Session s;
   s.synchronize();
-  inject(s, "illegal-access", next_op(s, ops::EventCreate{}, 77));  // no such stream either
+  CHECK_EQUAL(s.inject("illegal-access", ops::EventCreate{}, 77), "");  // no such stream either
   s.event(0x2001);
   s.backend->flush();
   CHECK_EQUAL(s.sink.wait_fault().status, 700u);
@@ -137,7 +102,7 @@ CASE(fault_hung_kernel_on_request_ends_only_with_the_process) {
         s.stream(kStream);
         const uint64_t a = s.allocate(4096);
         s.synchronize();
-        inject(s, "endless-kernel", next_op(s, ops::Fill{}, kStream));
+        CHECK_EQUAL(s.inject("endless-kernel", ops::Fill{}, kStream), "");
         const uint64_t at = s.fill(a, 64, 1, kStream);
         s.backend->flush();
         const auto fault = s.sink.wait_fault();
@@ -160,20 +125,14 @@ CASE(collective_fault_a_link_that_is_cut_on_request) {
   Segments segments;
   segments.make(unique_id(1), 2);
   run_ranks(2, [&](int rank) {
-    setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
-    Options options;
-    options.segments = &segments;
-    Session s(options);
+    Session s(rank_options(segments, rank));
     const uint64_t data = s.allocate(4096);
     s.stream(kStream, 1);
     join_communicator(s, 1, 2, rank);
     const auto one = item(kComm, ops::CollectiveKind::all_reduce, 1, kCount, data, data);
     s.fill(data, kCount, 3, kStream);
     if (rank == 1) {
-      ops::Collective op;
-      op.count = 1;
-      const auto record = next_op(s, op, kStream, &one, sizeof one);
-      inject(s, "cut-link", record);
+      CHECK_EQUAL(inject_in_collective(s, "cut-link", one, kStream), "");
       const auto fault = s.sink.wait_fault();
       CHECK_EQUAL(fault.cause, "collective-error");
       CHECK_EQUAL(fault.sequence, s.sequence() + 1);
@@ -188,11 +147,7 @@ CASE(collective_fault_a_link_that_is_cut_on_request) {
 CASE(inject_refuses_what_it_does_not_know) {
   Session s;
   CHECK(s.backend->faults()->cannot_inject("earthquake").find("earthquake") != std::string::npos);
-  std::string error;
-  const auto record = next_op(s, ops::Fill{}, 0);
-  CHECK(!s.backend->faults()->inject("earthquake", *reinterpret_cast<const ops::OpHeader*>(record.data()),
-                                     error));
-  CHECK(!error.empty());
+  CHECK(!s.inject("earthquake", ops::Fill{}).empty());
   s.synchronize();
 }
 

@@ -8,13 +8,6 @@ constexpr uint64_t kModule = KernelSession::kModule, kAdd = KernelSession::kAdd,
 constexpr uint64_t kOther = 0x4002;
 constexpr int32_t kMaxDynamicShared = 8;
 
-void restore(KernelSession& s, const Resources& resources) {
-  std::string error;
-  s.backend->fence();
-  if (!s.backend->restore(resources, error)) throw Failure{error};
-  s.backend->unfence();
-}
-
 Reply set(KernelSession& s, uint64_t function, int32_t attribute, int32_t value) {
   ops::FunctionSet op;
   op.function = function;
@@ -112,7 +105,7 @@ CASE(kernel_launches_that_cannot_be_are_faults) {
   const auto fault = fault_of_launch(good, {{1, 1, 1}, {2048, 1, 1}, 0, {}});
   CHECK(fault.status == 1 && fault.cause == "op-error");
   CHECK(fault.message.find("op kernel_launch") == 0);
-  CHECK(fault.message.find("launch of kernel add_i64: CUDA_ERROR_INVALID_VALUE") != std::string::npos);
+  CHECK(contains(fault.message, "launch of kernel add_i64: CUDA_ERROR_INVALID_VALUE"));
   CHECK_EQUAL(fault_of_launch(good, {{5000, 1, 1}, {256, 1, 1}, 0, {attribute(2, 1)}}).status, 720u);
   CHECK_EQUAL(fault_of_launch(good, {{3, 1, 1}, {1, 1, 1}, 0, {cluster(2, 1, 1)}}).status, 912u);
   const auto shorter = fault_of_launch({good.begin(), good.end() - 8}, {});
@@ -237,9 +230,9 @@ CASE(kernel_attributes_are_set_and_undone) {
   Resources after = before;
   after.functions[0].attributes[kMaxDynamicShared] = 100'000;
   const auto most = [&] { return s.function(kModule, kOther, "add_i64").value<ops::FunctionInfo>(); };
-  restore(s, after);
+  s.restore(after);
   CHECK_EQUAL(most().max_dynamic_shared, 100'000);
-  restore(s, before);
+  s.restore(before);
   CHECK_EQUAL(most().max_dynamic_shared, 49152);
 }
 
@@ -288,23 +281,20 @@ CASE(kernel_restore_takes_an_unloaded_module_back_as_it_was) {
   unload.module = kModule;
   s.give(unload);
   CHECK_EQUAL(s.load(kModule, "all").status, 0u);  // another one under the same handle
-  restore(s, resources);
+  s.restore(resources);
   s.launch(kOther, {}, kStream);
   s.synchronize();
   CHECK_EQUAL(s.number(address), 2);
-  restore(s, {});  // nothing is left
+  s.restore({});  // nothing is left
   CHECK_EQUAL(s.function(kModule, kAdd, "add_i64").status, 400u);
 }
 
 CASE(kernel_restore_in_a_fresh_device_loads_again) {
   all_kernels();
   KernelSession s;
-  s.backend->fence();
   Resources resources = resources_of(kBase);
   resources.functions[0].attributes[kMaxDynamicShared] = 70'000;
-  std::string error;
-  CHECK(s.backend->restore(resources, error));
-  s.backend->unfence();
+  s.restore(resources);
   s.go_back_to(100);
   s.fill(kBase, 8, 0, kStream);
   s.launch(kAdd, packed_values(kBase, int64_t{5}, uint64_t{1}), kStream, {{1, 1, 1}, {1, 1, 1}, 70'000, {}});
@@ -315,22 +305,18 @@ CASE(kernel_restore_in_a_fresh_device_loads_again) {
 CASE(kernel_restore_that_cannot_be_done_says_why) {
   all_kernels();
   KernelSession s;
-  s.backend->fence();
-  std::string error;
   Resources resources = resources_of(kBase);
   resources.variables = {{kModule, "counter", 0x1234, 8}};
-  CHECK(!s.backend->restore(resources, error));
+  std::string error = s.refused_restore(resources);
   CHECK(error.find("the device variable counter is at 0x") == 0);
-  CHECK(error.find("the program knows it at 0x1234 (8 bytes)") != std::string::npos);
+  CHECK(contains(error, "the program knows it at 0x1234 (8 bytes)"));
   resources.variables.clear();
   resources.functions.push_back({kOther, kModule, "no_such_kernel", {}});
-  CHECK(!s.backend->restore(resources, error));
-  CHECK(error.find("no_such_kernel") != std::string::npos);
-  CHECK(s.backend->restore({}, error));
+  CHECK(s.refused_restore(resources).find("no_such_kernel") != std::string::npos);
+  s.restore({});
   resources.functions.clear();
   images().lose(named("all"));
-  CHECK(!s.backend->restore(resources, error));
-  CHECK(error.find("not there") != std::string::npos);
+  CHECK(s.refused_restore(resources).find("not there") != std::string::npos);
 }
 
 CASE(kernel_sessions_share_an_image) {

@@ -37,12 +37,6 @@ class LimitSession : public KernelSession {
     resources.limits = std::move(limits);
     return resources;
   }
-  void restore(const Resources& wanted) {
-    std::string error;
-    backend->fence();
-    CHECK(backend->restore(wanted, error));
-    backend->unfence();
-  }
 };
 }  // namespace
 

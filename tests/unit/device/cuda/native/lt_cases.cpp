@@ -86,13 +86,6 @@ uint64_t multiply(BlasSession& s, const LtProduct& product, const Description& d
   return s.give(op, stream, payload.data(), payload.size());
 }
 
-void restore(Session& s, const Resources& resources) {
-  std::string error;
-  s.backend->fence();
-  if (!s.backend->restore(resources, error)) throw Failure{error};
-  s.backend->unfence();
-}
-
 std::vector<float> result(BlasSession& s, const Squares& squares) {
   s.synchronize();
   return s.download<float>(squares.at_d, kSide * kSide);
@@ -183,7 +176,7 @@ CASE(lt_errors_of_a_product_name_function_and_status) {
   product.algorithm.emplace().data[0] = 12345;  // none that a heuristic gave
   const auto fault = s.fault_of(multiply(s, product, product_of_squares()));
   CHECK_EQUAL(fault.status, 1u);
-  CHECK(fault.message.find("cublasLtMatmul: CUBLAS_STATUS_INVALID_VALUE (7)") != std::string::npos);
+  CHECK(contains(fault.message, "cublasLtMatmul: CUBLAS_STATUS_INVALID_VALUE (7)"));
 }
 
 CASE(lt_malformed_products_are_refused) {
@@ -262,7 +255,7 @@ CASE(lt_random_payloads_never_crash) {
       continue;
     }
     s.sink.forget();
-    restore(s, then);
+    s.restore(then);
   }
   CHECK(ran > kRounds / 10 && ran < kRounds * 9 / 10);
 }

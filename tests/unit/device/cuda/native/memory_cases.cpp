@@ -1,34 +1,7 @@
-// Memory: what only the cuda device has.
+// Memory, held memory and restores: what only the cuda device has.
 #include "harness.h"
 
 namespace jitc::test {
-namespace {
-std::vector<uint8_t> pattern(size_t bytes, uint8_t start = 1) {
-  std::vector<uint8_t> data(bytes);
-  for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<uint8_t>(start + i * 7 + i / 251);
-  return data;
-}
-
-std::vector<uint8_t> bytes_of(const Reply& reply) {
-  std::vector<uint8_t> bytes(reply.payload.size());
-  if (!bytes.empty()) std::memcpy(bytes.data(), reply.payload.data(), bytes.size());
-  return bytes;
-}
-}  // namespace
-
-CASE(memory_a_fill_that_is_not_aligned_is_a_fault) {
-  Session s;
-  const uint64_t a = s.allocate(4096);
-  s.fill(a + 1, 4, 0, 0, 2);
-  CHECK_EQUAL(s.sink.wait_fault().status, 1u);
-}
-
-CASE(memory_a_small_block_owns_its_granule) {
-  Session s;
-  CHECK_EQUAL(s.try_allocate(s.base, kBlock + 4096), 0u);
-  CHECK_EQUAL(s.try_allocate(s.base + kBlock, 4096), 1u);
-  CHECK_EQUAL(s.try_allocate(s.base + 2 * kBlock, 4096), 0u);
-}
 
 CASE(memory_the_driver_out_of_memory_is_a_result) {
   setenv("JITC_FAKE_MEMORY", std::to_string(8 * kBlock).c_str(), 1);
@@ -36,7 +9,7 @@ CASE(memory_the_driver_out_of_memory_is_a_result) {
   CHECK_EQUAL(s.try_allocate(s.base, 9 * kBlock), 2u);
   CHECK_EQUAL(s.try_allocate(s.base, 8 * kBlock), 0u);
   CHECK_EQUAL(s.try_allocate(s.base + 8 * kBlock, 4096), 2u);
-  CHECK_EQUAL(s.ask(ops::MemoryInfo{}).value<uint64_t>(), 0u);
+  CHECK_EQUAL(s.free_memory(), 0u);
   CHECK(s.sink.faults().empty());
 }
 
@@ -62,47 +35,6 @@ CASE(memory_that_cannot_be_mapped_for_rdma_or_exported_serves_all_the_same) {
     }
 }
 
-CASE(memory_what_is_held_back_is_given_up_for_an_allocation) {
-  setenv("JITC_FAKE_MEMORY", std::to_string(8 * kBlock).c_str(), 1);
-  Session s;
-  CHECK_EQUAL(s.try_allocate(s.base, 4 * kBlock), 0u);
-  CHECK_EQUAL(s.try_allocate(s.base + 4 * kBlock, 4 * kBlock), 0u);
-  s.release(s.base);
-  CHECK_EQUAL(s.ask(ops::MemoryInfo{}).value<uint64_t>(), 4 * kBlock);
-  CHECK_EQUAL(s.try_allocate(s.base + 8 * kBlock, 3 * kBlock), 0u);
-  CHECK_EQUAL(s.try_allocate(s.base + 12 * kBlock, 2 * kBlock), 2u);
-  CHECK_EQUAL(s.ask(ops::MemoryInfo{}).value<uint64_t>(), kBlock);
-}
-
-CASE(memory_a_commit_gives_freed_memory_back) {
-  Session s;
-  const uint64_t free_before = s.ask(ops::MemoryInfo{}).value<uint64_t>();
-  const uint64_t a = s.allocate(4 * kBlock);
-  s.release(a);
-  s.synchronize();
-  s.backend->commit();
-  CHECK_EQUAL(s.backend->memory_used(), 0u);
-  CHECK_EQUAL(s.ask(ops::MemoryInfo{}).value<uint64_t>(), free_before);
-  CHECK_EQUAL(s.try_allocate(a, 4 * kBlock), 0u);  // its addresses too
-}
-
-CASE(memory_addresses_are_taken_again_only_when_nothing_uses_them) {
-  Session s;
-  const uint64_t a = s.allocate(kBlock), b = s.allocate(kBlock);
-  s.fill(a, kBlock, 1);
-  s.synchronize();
-  StreamGate gate;
-  s.copy(b, a, kBlock);  // held up: still uses the first block when its addresses are asked for
-  s.release(a);
-  std::thread opener([&] { gate.open(); });
-  CHECK_EQUAL(s.try_allocate(a, kBlock), 0u);
-  opener.join();
-  s.fill(a, kBlock, 2);
-  s.synchronize();
-  CHECK_EQUAL(int{s.download<uint8_t>(b, 1)[0]}, 1);
-  CHECK_EQUAL(int{s.download<uint8_t>(a, 1)[0]}, 2);
-}
-
 CASE(memory_more_is_on_its_way_than_fits_the_staging_memory) {
   Session s;
   const uint64_t a = s.allocate(1u << 20), b = s.allocate(1u << 20);
@@ -113,7 +45,7 @@ CASE(memory_more_is_on_its_way_than_fits_the_staging_memory) {
     if (i % 10 == 0) s.copy(b, a, data.size());
   }
   last = s.get(b, data.size());
-  CHECK(bytes_of(s.sink.wait_result(last)) == data);
+  CHECK(s.sink.wait_result(last).bytes() == data);
   CHECK(s.sink.faults().empty());
 }
 
@@ -124,6 +56,61 @@ CASE(memory_direct_access) {
   CHECK(s.backend->write(a, std::as_bytes(std::span(data))));
   CHECK(s.download<uint8_t>(a, data.size()) == data);
   CHECK(!s.backend->write(a + 1, std::as_bytes(std::span(data))));
+}
+
+CASE(held_gets_what_is_held_back) {
+  setenv("JITC_FAKE_MEMORY", std::to_string(8 * kBlock).c_str(), 1);
+  Session s;
+  CHECK_EQUAL(s.hold(1, 6 * kBlock), 0u);
+  s.map(1, s.base);
+  s.release(s.base);
+  CHECK_EQUAL(s.hold(2, 7 * kBlock), 0u);  // the freed block's memory is given up
+  CHECK_EQUAL(s.hold(3, 2 * kBlock), 2u);
+  CHECK(s.sink.faults().empty());
+}
+
+CASE(held_that_the_driver_does_not_map_is_a_fault) {
+  prepare_failures();
+  Session s;
+  CHECK_EQUAL(s.hold(1, kBlock), 0u);
+  ask_for_failures("cuMemMap:1=999");
+  const uint64_t sequence = s.map(1, s.base);
+  const auto fault = s.sink.wait_fault();
+  CHECK_EQUAL(fault.sequence, sequence);
+  CHECK(contains(fault.message, "cuMemMap"));
+  CHECK_EQUAL(s.backend->memory_used(), 0u);
+}
+
+CASE(restore_that_the_driver_has_no_memory_for_says_so) {
+  setenv("JITC_FAKE_MEMORY", std::to_string(4 * kBlock).c_str(), 1);
+  Session s;
+  const std::string error = s.refused_restore({.allocations = {{kBase, 5 * kBlock, 1}}});
+  CHECK(contains(error, "memory"));
+  s.refused_restore({.streams = {{0x1001, 77, 0}}});
+  s.restore({.allocations = {{kBase, 4 * kBlock, 1}}});
+}
+
+CASE(restore_waits_for_memory_that_a_lost_worker_had) {
+  prepare_failures();
+  std::string written;
+  const int status = run_child(
+      [] {
+        Session s({0, 0, 5});
+        ask_for_failures("cuMemCreate:1=2,cuMemCreate:2=2,cuMemCreate:3=2");
+        s.restore({.allocations = {{kBase, kBlock, 1}}});
+        CHECK_EQUAL(s.backend->memory_used(), kBlock);
+      },
+      written);
+  CHECK_EQUAL(status, 0);
+  CHECK(contains(written, "s for memory that a lost worker had"));
+}
+
+CASE(restore_does_not_wait_for_ever) {
+  prepare_failures();
+  Session s({0, 0, 0.2});
+  ask_for_failures("cuMemCreate:1+=2");
+  const std::string error = s.refused_restore({.allocations = {{kBase, kBlock, 1}}});
+  CHECK(contains(error, "no memory for all allocations to restore"));
 }
 
 }  // namespace jitc::test

@@ -132,7 +132,7 @@ CASE(old_blas_calls_compute_as_ever) {
   CHECK_EQUAL(s.download<float>(s.at_result, 1)[0], sum);
   const auto fault = s.fault_of(s.give(kRecordedComplex));  // the fake has no such function
   CHECK_EQUAL(fault.status, 801u);
-  CHECK(fault.message.find("cublasZgemm_v2") != std::string::npos);
+  CHECK(contains(fault.message, "cublasZgemm_v2"));
 }
 
 CASE(old_heuristics_are_answered_as_ever) {

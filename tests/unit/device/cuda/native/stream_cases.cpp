@@ -9,12 +9,6 @@ namespace jitc::test {
 namespace {
 constexpr uint64_t kA = 0x1001, kB = 0x1002, kEvent = 0x2001, kOther = 0x2002;
 
-ops::EventElapsed elapsed(uint64_t start, uint64_t end) {
-  ops::EventElapsed op;
-  op.start = start;
-  op.end = end;
-  return op;
-}
 /// Which of the two results came first.
 bool came_before(Session& session, uint64_t first, uint64_t second) {
   const auto order = session.sink.results();
@@ -23,23 +17,6 @@ bool came_before(Session& session, uint64_t first, uint64_t second) {
   return at(first) < at(second);
 }
 }  // namespace
-
-CASE(stream_ops_run_in_order) {
-  Session s;
-  const uint64_t a = s.allocate(4096);
-  for (uint32_t i = 0; i < 200; ++i) s.fill(a, 4096, i);
-  s.synchronize();
-  CHECK_EQUAL(int{s.download<uint8_t>(a, 4096)[4095]}, 199);
-}
-
-CASE(stream_progress_comes_without_a_flush_now_and_then) {
-  Session s;
-  s.stream(kA);
-  const uint64_t a = s.allocate(4096);
-  const uint64_t first = s.sequence() + 1;
-  for (int i = 0; i < 100; ++i) s.fill(a, 4096, 1, kA);
-  s.sink.wait_progress(kA, first + 63);
-}
 
 /// The poller is held up while it tells of the fill, and again while it tells of what was done meanwhile
 /// without the GPU: what is done then must not be told before that.
@@ -123,9 +100,7 @@ CASE(stream_many_streams_come_and_go) {
   for (uint64_t i = 0; i < 200; ++i) {
     s.stream(0x5000 + i);
     s.fill(a + i, 1, static_cast<uint32_t>(i), 0x5000 + i);
-    ops::StreamDestroy op;
-    op.handle = 0x5000 + i;
-    s.give(op);
+    s.destroy_stream(0x5000 + i);
   }
   s.synchronize();
   const auto data = s.download<uint8_t>(a, 200);
@@ -146,10 +121,11 @@ CASE(event_time_waits_for_the_records) {
   s.record(kEvent, 0);
   StreamGate gate;
   s.record(kOther, 0);
-  const uint64_t asked = s.give(elapsed(kEvent, kOther), 0);
-  ops::EventDestroy op;
-  op.handle = kOther;
-  s.give(op);
+  ops::EventElapsed op;
+  op.start = kEvent;
+  op.end = kOther;
+  const uint64_t asked = s.give(op);
+  s.destroy_event(kOther);
   gate.open();
   CHECK_EQUAL(s.sink.wait_result(asked).status, 0u);
 }

@@ -45,7 +45,7 @@ class End : public Session {
 
 /// The text has one of these.
 void check_says(const std::string& text, std::initializer_list<const char*> all) {
-  const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
+  const auto says = [&](const char* words) { return contains(text, words); };
   if (std::ranges::none_of(all, says)) throw Failure{"it says: \"" + text + '"'};
 }
 }  // namespace

@@ -108,37 +108,6 @@ CASE(nccl_call_nothing_to_move) {
   CHECK_EQUAL(alone.calls({}), "");
 }
 
-CASE(nccl_call_bad_operands) {
-  Alone alone;
-  using K = CollectiveKind;
-  const auto status = [&](const CollectiveItem& op) {
-    const auto refused = refusal([&] { alone.rank.collective({op}); });
-    return refused ? refused->status : 0;
-  };
-  CollectiveItem op = item(kComm, K::all_reduce);
-  CHECK_EQUAL(status(op), 0u);
-  CHECK_EQUAL(status(item(77, K::all_reduce)), 400u);
-  CHECK_EQUAL(status(item(kComm, static_cast<K>(8))), 1u);
-  CHECK_EQUAL(status(item(kComm, K::all_reduce, 12)), 1u);
-  CHECK_EQUAL(status(item(kComm, K::all_reduce, 7, UINT64_MAX)), 1u);
-  CHECK_EQUAL(status(item(kComm, K::all_reduce, 7, UINT64_MAX / 4)), 700u);
-  CHECK_EQUAL(status(item(kComm, K::all_reduce, 7, 0x2001)), 700u);  // ends behind the range
-  CHECK_EQUAL(status(item(kComm, K::broadcast)), 1u);                // root -1
-  CHECK_EQUAL(status(item(kComm, K::send, 7, 4, 1)), 1u);
-  op.reduction = 6;
-  CHECK_EQUAL(status(op), 1u);
-  op = item(kComm, K::all_reduce);
-  op.receive = 0;
-  CHECK_EQUAL(status(op), 700u);
-  op = premul(7, 1);
-  op.scale_address = 0x100;
-  CHECK_EQUAL(status(op), 700u);
-  ops::Collective record;
-  record.header = {sizeof record, static_cast<uint16_t>(ops::Collective::kId), 0, 0, 99};
-  record.count = UINT64_MAX / sizeof(CollectiveItem) + 2;
-  CHECK_EQUAL(refusal([&] { alone.rank.communicators->collective(record, nullptr); })->status, 1u);
-}
-
 CASE(nccl_call_a_refused_group_leaves_none_open) {
   Alone alone;
   stub_set("fail_call", 1);

@@ -73,13 +73,6 @@ CASE(nccl_life_made_used_destroyed) {
   CHECK(pair.a.communicators->quiet());
 }
 
-CASE(nccl_life_one_rank_needs_nobody) {
-  Segments segments;
-  Rank rank(segments);
-  CHECK_EQUAL(rank.wait_result(rank.create(kComm, 0xff, 1, 0)).status, 0u);
-  all_reduce(rank, kComm);
-}
-
 CASE(nccl_life_a_peer_that_never_comes) {
   Pair pair;
   const uint64_t created = pair.a.create(kComm, 1, 2, 0);
@@ -295,32 +288,6 @@ CASE(nccl_life_left_before_it_was_made) {
   pair.a.destroy(kComm);
   CHECK_EQUAL(pair.a.wait_result(created).status, 999u);
   CHECK(pair.a.communicators->quiet());
-}
-
-CASE(nccl_life_without_a_library) {
-  Segments segments;
-  Rank rank(segments, 0, false);
-  const Reply reply = rank.wait_result(rank.create(kComm, 1, 2, 0));
-  CHECK_EQUAL(reply.status, 801u);
-  CHECK_EQUAL(reply.text(), "there is no NCCL library");
-}
-
-CASE(nccl_life_bad_creations) {
-  Segments segments;
-  Rank rank(segments);
-  const std::pair<int, int> bad[] = {{0, 0}, {-1, 0}, {2, 2}, {2, -1}, {1 << 30, 0}};
-  for (const auto& [ranks, own] : bad) {
-    const auto refused = refusal([&, ranks = ranks, own = own] { rank.create(kComm, 1, ranks, own); });
-    CHECK(refused && refused->status == 1u);
-  }
-  const Reply reply = rank.wait_result(rank.create(kComm, 0xff, 2, 0));
-  CHECK_EQUAL(reply.status, 999u);
-  CHECK(reply.text().find("nobody knows") != std::string::npos);
-  CHECK_EQUAL(rank.wait_result(rank.create(kOther, 1, 1, 0)).status, 0u);
-  CHECK_EQUAL(refusal([&] { rank.create(kOther, 1, 1, 0); })->status, 400u);
-  CHECK_EQUAL(refusal([&] { rank.split(77, 78, 0, 0); })->status, 400u);
-  rank.destroy(kOther);
-  CHECK_EQUAL(refusal([&] { rank.destroy(kOther); })->status, 400u);
 }
 
 CASE(nccl_life_split_by_color_and_key) {

@@ -23,22 +23,17 @@ constexpr uint64_t kCount = 8;
 
 class Rank : public Session {
  public:
-  Rank(Segments& segments, int rank) : Session(&segments, static_cast<uint64_t>(rank)), rank_(rank) {
+  Rank(Segments& segments, int rank) : Session(segments, static_cast<uint64_t>(rank)), rank_(rank) {
     sink.on_injection = [this](const ops::OpHeader&, std::string_view) { begun_.add(); };
   }
   /// So many collectives have given what they can give without the others.
   void wait_begun(int count = 1) const { begun_.wait_for(count); }
 
   uint64_t create(uint64_t handle, uint8_t id, int ranks) {
-    ops::CommunicatorCreate op;
-    op.handle = handle;
-    op.ranks = ranks;
-    op.rank = rank_;
-    op.unique_id = unique_id(id);
     communicators_.push_back({handle, ranks, rank_, unique_id(id)});
-    return give(op);
+    return create_communicator(*this, id, ranks, rank_, handle);
   }
-  uint64_t put(const Floats& values) {
+  uint64_t keep(const Floats& values) {
     const uint64_t address = upload(values);
     allocations_.push_back({address, (values.size() * sizeof(float) + kBlock - 1) / kBlock * kBlock, 0});
     return address;
@@ -65,7 +60,6 @@ class Rank : public Session {
   }
 
   /// Back to where the communicators were just made, with that in memory, and what is known of aborts.
-  void fence() { backend->fence(); }
   void go_back(uint64_t sequence, uint64_t data, const Floats& values, std::vector<KnownAbort> known) {
     Resources all;
     all.allocations = allocations_;
@@ -75,11 +69,10 @@ class Rank : public Session {
     if (!backend->restore(all, error)) throw Failure{error};
     CHECK(backend->write(data, std::as_bytes(std::span(values))));
     sink.forget();
-    sequence_ = sequence;
+    go_back_to(sequence);
     backend->aborts()->expect_aborts(known, sequence);
     backend->unfence();
   }
-  uint64_t sequence() const { return sequence_; }
 
  private:
   const int rank_;
@@ -99,11 +92,8 @@ struct Ranks {
     }
     join(kComm, 1);
     for (size_t rank = 0; rank < one.size(); ++rank) {
-      data.push_back(one[rank]->put(values[rank]));
-      ops::StreamCreate stream;
-      stream.handle = kStream;
-      stream.flags = 1;
-      one[rank]->give(stream);
+      data.push_back(one[rank]->keep(values[rank]));
+      one[rank]->stream(kStream);
       start.push_back(one[rank]->sequence());
     }
   }
@@ -115,7 +105,7 @@ struct Ranks {
   }
   /// known: by rank.
   void replay(const std::vector<std::vector<KnownAbort>>& known) {
-    for (const auto& each : one) each->fence();
+    for (const auto& each : one) each->backend->fence();
     segments.next_epoch();
     for (size_t rank = 0; rank < one.size(); ++rank)
       one[rank]->go_back(start[rank], data[rank], values[rank], known[rank]);
@@ -271,7 +261,7 @@ CASE(abort_in_the_middle_of_a_message_replays_to_the_same_byte) {
 CASE(abort_of_one_communicator_of_a_group_leaves_the_other_one) {
   Ranks ranks(2);
   ranks.join(kOther, 2);
-  const uint64_t more = ranks[0].put(Floats(kCount, 5.0f)), others = ranks[1].put(Floats(kCount, 7.0f));
+  const uint64_t more = ranks[0].keep(Floats(kCount, 5.0f)), others = ranks[1].keep(Floats(kCount, 7.0f));
   give_group(ranks[0], {item(kComm, CollectiveKind::all_reduce, 7, kCount, ranks.data[0], ranks.data[0]),
                         item(kOther, CollectiveKind::all_reduce, 7, kCount, more, more)});
   ranks[0].wait_begun();
@@ -299,7 +289,7 @@ CASE(abort_is_released_by_a_fence) {
   Ranks ranks(2);
   ranks[0].sum(ranks.data[0]);
   ranks[0].give_abort();
-  ranks[0].fence();
+  ranks[0].backend->fence();
   CHECK(!ranks[0].backend->idle());
 }
 

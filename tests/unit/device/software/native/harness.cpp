@@ -5,26 +5,18 @@
 
 namespace jitc::test {
 
-std::span<const std::byte> Images::image(const ImageHash& hash, uint64_t bytes, std::string& error) {
-  const auto found = known.find(hash);
-  if (found != known.end() && found->second.size() == bytes) return found->second;
-  error = "the image is not there";
-  return {};
-}
-
-Session::Session(CommunicatorSegments* segments, uint64_t slot, uint64_t limit, const std::string& operators,
-                 PinnedRange pinned, double hang_seconds, std::shared_ptr<MemoryBudget> budget)
-    : Client(slot) {
-  BackendOptions options{base, kRange, limit, 1, {}, Libraries({{"operators", operators}})};
-  options.shuffle = shuffle_of_environment(hang_seconds);
-  options.pinned = pinned;
-  options.given.hang_seconds = hang_seconds;
-  options.budget = std::move(budget);
+Session::Session(const Options& options) : OpClient(options.slot) {
+  static Segments no_segments;
+  static NoImages no_images;
+  BackendOptions wanted{base, kRange, options.limit, 1, {}, Libraries({{"operators", options.operators}})};
+  wanted.shuffle = shuffle_of_environment(options.hang_seconds);
+  wanted.given.hang_seconds = options.hang_seconds;
+  wanted.given.check_order = options.check_order;
+  wanted.pinned = options.pinned;
   std::string error;
-  backend = make_software_backend(options, sink, segments ? *segments : no_segments, images, error);
+  backend = make_software_backend(wanted, sink, options.segments ? *options.segments : no_segments, no_images,
+                                  error);
   if (!backend) throw Failure{error};
 }
-
-Session::~Session() { backend.reset(); }
 
 }  // namespace jitc::test

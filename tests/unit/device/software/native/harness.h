@@ -1,34 +1,40 @@
 // Test toolkit for the software device: its sessions.
 #pragma once
-#include <map>
 #include <string>
-#include <vector>
 
+#include "op_client.h"
 #include "ranks.h"
 
 namespace jitc::test {
 
-/// Module images: what the test has put there, by a hash of its choice.
-struct Images final : ImageSource {
-  std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) override;
-  std::map<ImageHash, std::vector<std::byte>> known;
+struct Options {
+  CommunicatorSegments* segments = nullptr;  // none: no communicators of several ranks
+  uint64_t slot = 0, limit = 1u << 30;
+  std::string operators{};
+  double hang_seconds = 0;
+  bool check_order = false;
+  PinnedRange pinned{};
 };
 
-/// A session of the software device.
-class Session : public Client {
+class Session : public OpClient {
  public:
-  explicit Session(CommunicatorSegments* segments = nullptr, uint64_t slot = 0, uint64_t limit = 1u << 30,
-                   const std::string& operators = "", PinnedRange pinned = {}, double hang_seconds = 0,
-                   std::shared_ptr<MemoryBudget> budget = nullptr);
-  ~Session();
+  explicit Session(const Options& options = {});
+  explicit Session(Segments& segments, uint64_t slot = 0) : Session({.segments = &segments, .slot = slot}) {}
+  ~Session() override { backend.reset(); }
   uint64_t communicator(uint8_t id, int ranks, int rank, uint64_t handle = 0x500) {
     return join_communicator(*this, id, ranks, rank, handle);
   }
-  /// Of the op that was given last.
-  uint64_t sequence() const { return sequence_; }
+};
 
-  Segments no_segments;
-  Images images;
+/// With the library of operators that stands in for PyTorch's (operators/library.cpp).
+class OperatorSession : public Session {
+ public:
+  explicit OperatorSession(uint64_t slot = 0) : Session({.slot = slot, .operators = JITC_TEST_OPERATORS}) {}
+  template <class Op>
+  uint64_t call(uint8_t how, uint64_t address, uint64_t stream = 0) {
+    const uint64_t operands[2] = {how, address};
+    return give(Op{}, stream, operands, sizeof operands);
+  }
 };
 
 }  // namespace jitc::test

@@ -10,15 +10,6 @@ using ops::CollectiveItem;
 using ops::CollectiveKind;
 constexpr uint64_t kComm = 0x500;
 
-uint64_t create(Session& s, uint8_t id, int ranks, int rank) {
-  ops::CommunicatorCreate op;
-  op.handle = kComm;
-  op.ranks = ranks;
-  op.rank = rank;
-  op.unique_id = unique_id(id);
-  return s.give(op);
-}
-
 uint64_t split(Session& s, uint64_t handle) {
   ops::CommunicatorSplit op;
   op.parent = kComm;
@@ -29,12 +20,13 @@ uint64_t split(Session& s, uint64_t handle) {
 /// A communicator of two whose ranks are sessions of this process.
 struct Pair {
   explicit Pair(double hang_seconds = 0)
-      : a(&segments, 0, 1u << 30, "", {}, hang_seconds), b(&segments, 1, 1u << 30, "", {}, hang_seconds) {
+      : a({.segments = &segments, .hang_seconds = hang_seconds}),
+        b({.segments = &segments, .slot = 1, .hang_seconds = hang_seconds}) {
     segments.make(unique_id(1), 3);
     segments.make_spares(4);
   }
   void join() {
-    const uint64_t first = create(a, 1, 2, 0), second = create(b, 1, 2, 1);
+    const uint64_t first = create_communicator(a, 1, 2, 0), second = create_communicator(b, 1, 2, 1);
     CHECK_EQUAL(a.sink.wait_result(first).status, 0u);
     CHECK_EQUAL(b.sink.wait_result(second).status, 0u);
   }
@@ -51,8 +43,8 @@ void check_ended(const Reply& reply, const std::string& why) {
 CASE(join_is_told_that_a_rank_will_not_come) {
   Segments segments;
   segments.make(unique_id(1));
-  Session a(&segments, 0), b(&segments, 1);
-  const uint64_t first = create(a, 1, 3, 0), second = create(b, 1, 3, 1);
+  Session a(segments), b(segments, 1);
+  const uint64_t first = create_communicator(a, 1, 3, 0), second = create_communicator(b, 1, 3, 1);
   segments.absent(unique_id(1), 2, "rank 2 has ended");
   check_ended(a.sink.wait_result(first), "rank 2 has ended");
   check_ended(b.sink.wait_result(second), "rank 2 has ended");
@@ -64,14 +56,14 @@ CASE(join_is_told_that_a_rank_will_not_come) {
 CASE(join_is_told_that_a_rank_has_come_and_gone) {
   Segments segments;
   segments.make(unique_id(1));
-  Session a(&segments, 0);
+  Session a(segments);
   {
-    Session b(&segments, 1);
-    create(b, 1, 3, 1);
+    Session b(segments, 1);
+    create_communicator(b, 1, 3, 1);
     while (segments.asked() < 1) std::this_thread::yield();
   }
   segments.absent(unique_id(1), 1, "rank 1 has ended");
-  check_ended(a.sink.wait_result(create(a, 1, 3, 0)), "rank 1 has ended");
+  check_ended(a.sink.wait_result(create_communicator(a, 1, 3, 0)), "rank 1 has ended");
 }
 
 CASE(collective_is_told_that_a_rank_has_ended) {
@@ -91,7 +83,7 @@ CASE(collective_is_told_that_a_rank_has_ended) {
   const auto fault = pair.a.sink.wait_fault();
   CHECK_EQUAL(fault.status, 911u);
   CHECK_EQUAL(fault.cause, "communicator-ended");
-  CHECK(fault.message.find("rank 1 has ended") != std::string::npos);
+  CHECK(contains(fault.message, "rank 1 has ended"));
 }
 
 CASE(collective_after_a_restore_is_told_that_a_rank_has_ended) {
@@ -101,10 +93,7 @@ CASE(collective_after_a_restore_is_told_that_a_rank_has_ended) {
   pair.a.backend->fence();
   pair.segments.next_epoch();
   pair.segments.absent(unique_id(1), 1, "rank 1 has ended");
-  std::string error;
-  CHECK(pair.a.backend->restore(
-      {.allocations = {{data, 4096}}, .communicators = {{kComm, 2, 0, unique_id(1)}}}, error));
-  pair.a.backend->unfence();
+  pair.a.restore({.allocations = {{data, 4096}}, .communicators = {{kComm, 2, 0, unique_id(1)}}});
   give_group(pair.a, {item(kComm, CollectiveKind::all_reduce, 7, 8, data, data)});
   CHECK_EQUAL(pair.a.sink.wait_fault().cause, "communicator-ended");
 }
@@ -130,8 +119,8 @@ CASE(join_that_a_recovery_takes_back_is_told_to_nobody) {
   Segments segments;
   segments.make(unique_id(1), 2);
   segments.supersede(true);
-  Session a(&segments, 0), b(&segments, 1);
-  const uint64_t taken_back = create(a, 1, 2, 0);
+  Session a(segments), b(segments, 1);
+  const uint64_t taken_back = create_communicator(a, 1, 2, 0);
   const uint64_t data = a.upload(std::vector<float>(8, 1.0f)), other = b.upload(std::vector<float>(8, 2.0f));
   while (segments.asked() < 1) std::this_thread::yield();
   a.backend->fence();
@@ -139,11 +128,9 @@ CASE(join_that_a_recovery_takes_back_is_told_to_nobody) {
   // The recovery goes back to before it, and it is made anew.
   segments.supersede(false);
   segments.next_epoch();
-  std::string error;
-  CHECK(a.backend->restore({.allocations = {{data, 4096}}}, error));
-  a.backend->unfence();
+  a.restore({.allocations = {{data, 4096}}});
   a.sink.forget();
-  const uint64_t first = create(a, 1, 2, 0), second = create(b, 1, 2, 1);
+  const uint64_t first = create_communicator(a, 1, 2, 0), second = create_communicator(b, 1, 2, 1);
   CHECK_EQUAL(a.sink.wait_result(first).status, 0u);
   CHECK_EQUAL(b.sink.wait_result(second).status, 0u);
   give_group(b, {item(kComm, CollectiveKind::all_reduce, 7, 8, other, other)});
@@ -170,7 +157,7 @@ CASE(collective_whose_join_is_taken_back_waits_for_the_fence) {
   pair.segments.supersede(false);
   pair.a.backend->unfence();
   give_group(pair.a, {item(kComm, CollectiveKind::all_reduce, 7, 8, data, data)});
-  CHECK_EQUAL(pair.b.sink.wait_result(create(pair.b, 1, 2, 1)).status,
+  CHECK_EQUAL(pair.b.sink.wait_result(create_communicator(pair.b, 1, 2, 1)).status,
               0u);  // a has joined by its first collective
 }
 
@@ -180,7 +167,8 @@ CASE(join_asks_again_for_a_segment_that_is_not_there_any_more) {
   for (const std::string& path : {std::string(), std::string("/proc/self/fd/9999")}) {
     Pair pair;
     pair.segments.mislead(1, path, 7);
-    const uint64_t first = create(pair.a, 1, 2, 0), second = create(pair.b, 1, 2, 1);
+    const uint64_t first = create_communicator(pair.a, 1, 2, 0),
+                   second = create_communicator(pair.b, 1, 2, 1);
     CHECK_EQUAL(pair.a.sink.wait_result(first).status, 0u);
     CHECK_EQUAL(pair.b.sink.wait_result(second).status, 0u);
     CHECK_EQUAL(pair.segments.asked(), 3);
@@ -195,8 +183,8 @@ CASE(join_says_that_a_segment_is_not_there) {
     Segments segments;
     segments.make(unique_id(1));
     segments.mislead(2, path, 7);
-    Session a(&segments, 0);
-    const Reply reply = a.sink.wait_result(create(a, 1, 2, 0));
+    Session a(segments);
+    const Reply reply = a.sink.wait_result(create_communicator(a, 1, 2, 0));
     CHECK_EQUAL(reply.status, 999u);
     CHECK_EQUAL(reply.text(), said);
     CHECK(segments.blank(unique_id(1)));
@@ -208,8 +196,8 @@ CASE(join_whose_segment_a_recovery_has_renewed_is_told_to_nobody) {
   segments.make(unique_id(1));
   segments.mislead(1, "/proc/self/fd/9999", 7);
   segments.supersede(true);
-  Session a(&segments, 0);
-  const uint64_t sequence = create(a, 1, 2, 0);
+  Session a(segments);
+  const uint64_t sequence = create_communicator(a, 1, 2, 0);
   while (segments.asked() < 2) std::this_thread::yield();
   CHECK(a.backend->idle());
   CHECK(!a.sink.has_result(sequence) && a.sink.faults().empty());

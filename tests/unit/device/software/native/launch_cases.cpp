@@ -9,15 +9,6 @@
 
 namespace jitc::test {
 namespace {
-struct OperatorSession : Session {
-  OperatorSession() : Session(nullptr, 0, 1u << 30, JITC_TEST_OPERATORS) {}
-  template <class Op>
-  uint64_t launch(uint8_t how, uint64_t address) {
-    uint64_t call[2] = {how, address};
-    return give(Op{}, 0, call, sizeof call);
-  }
-};
-
 ops::Matmul matmul(int64_t m, int64_t n, int64_t k, uint32_t type) {
   ops::Matmul op;
   op.m = m;
@@ -97,10 +88,10 @@ void check_matmul(uint32_t type) {
 CASE(operator_runs_on_device_memory) {
   OperatorSession s;
   const uint64_t a = s.upload(std::vector<int32_t>{41});
-  s.launch<ops::OperatorCall>(0, a);
+  s.call<ops::OperatorCall>(0, a);
   s.synchronize();
   CHECK_EQUAL(s.download<int32_t>(a, 1)[0], 42);
-  const Reply reply = s.sink.wait_result(s.launch<ops::OperatorQuery>(0, 77));
+  const Reply reply = s.sink.wait_result(s.call<ops::OperatorQuery>(0, 77));
   CHECK_EQUAL(reply.status, 0u);
   CHECK_EQUAL(reply.value<uint64_t>(8), 77u);
 }
@@ -108,7 +99,7 @@ CASE(operator_runs_on_device_memory) {
 CASE(operator_errors) {
   const auto fault_of = [](uint8_t how, uint64_t address) {
     OperatorSession s;
-    s.launch<ops::OperatorCall>(how, address);
+    s.call<ops::OperatorCall>(how, address);
     return s.sink.wait_fault();
   };
   CHECK_EQUAL(fault_of(1, 0).status, 719u);
@@ -117,10 +108,10 @@ CASE(operator_errors) {
   CHECK_EQUAL(fault_of(2, 0).status, 700u);
   CHECK_EQUAL(fault_of(0, 4096).status, 700u);
   OperatorSession s;
-  const Reply raised = s.sink.wait_result(s.launch<ops::OperatorQuery>(1, 0));
+  const Reply raised = s.sink.wait_result(s.call<ops::OperatorQuery>(1, 0));
   CHECK_EQUAL(raised.status, kStatusOperator);
   CHECK_EQUAL(raised.text(), "no such operator");
-  CHECK_EQUAL(s.sink.wait_result(s.launch<ops::OperatorQuery>(2, 0)).status, 700u);
+  CHECK_EQUAL(s.sink.wait_result(s.call<ops::OperatorQuery>(2, 0)).status, 700u);
   CHECK(s.sink.faults().empty());
   s.give(matmul(1, 1, 1, 0));
   CHECK_EQUAL(s.sink.wait_fault().message, "matmul of the library");
@@ -131,7 +122,7 @@ CASE(operator_errors) {
 CASE(operator_asserts) {
   const auto fault_of = [](auto op) {
     OperatorSession s;
-    s.launch<decltype(op)>(3, 0);
+    s.call<decltype(op)>(3, 0);
     return s.sink.wait_fault();
   };
   const auto called = fault_of(ops::OperatorCall{}), queried = fault_of(ops::OperatorQuery{});
@@ -147,12 +138,12 @@ CASE(operator_library_is_missing) {
   uint64_t call[2] = {};
   const Reply reply = s.sink.wait_result(s.give(ops::OperatorQuery{}, 0, call, sizeof call));
   CHECK_EQUAL(reply.status, 801u);
-  CHECK(reply.text().find("libjitc_operators.so") != std::string::npos);
+  CHECK(contains(reply.text(), "libjitc_operators.so"));
   try {
-    Session broken(nullptr, 1, 1u << 30, "/nowhere/libjitc_operators.so");
+    Session broken({.slot = 1, .operators = "/nowhere/libjitc_operators.so"});
     CHECK(false);
   } catch (const Failure& failure) {
-    CHECK(failure.message.find("/nowhere/libjitc_operators.so") != std::string::npos);
+    CHECK(contains(failure.message, "/nowhere/libjitc_operators.so"));
   }
 }
 
@@ -217,36 +208,13 @@ CASE(garbage_never_crashes) {
   Session s;
   const uint64_t a = s.allocate(4096);
   s.communicator(1, 1, 0);
-  std::string error;
   const Resources wanted{{{a, 4096}}, {{0x10, 1, 0}, {0x11, 0, 0}}, {{0x20, 0}}, {{0x500, 1, 0, {}}}};
-  const uint64_t interesting[] = {0,
-                                  1,
-                                  2,
-                                  3,
-                                  4,
-                                  8,
-                                  0x10,
-                                  0x11,
-                                  0x20,
-                                  0x500,
-                                  16,
-                                  64,
-                                  4096,
-                                  a,
-                                  a + 8,
-                                  a + 4088,
-                                  a - 4096,
-                                  kBlock,
-                                  a + kBlock,
-                                  UINT64_MAX,
-                                  UINT64_MAX / 2,
-                                  UINT64_MAX - 4095,
-                                  1ull << 63,
-                                  1ull << 32,
-                                  (1ull << 32) | 1,
-                                  (2ull << 32) | 7,
-                                  0x3ff0000000000000,
-                                  1ull << 20};
+  // clang-format off
+  const uint64_t interesting[] = {
+      0, 1, 2, 3, 4, 8, 0x10, 0x11, 0x20, 0x500, 16, 64, 4096, a, a + 8, a + 4088, a - 4096, kBlock, a + kBlock,
+      UINT64_MAX, UINT64_MAX / 2, UINT64_MAX - 4095, 1ull << 63, 1ull << 32, (1ull << 32) | 1, (2ull << 32) | 7,
+      0x3ff0000000000000, 1ull << 20};
+  // clang-format on
   const auto pick = [&] { return interesting[random() % std::size(interesting)]; };
   for (int round = 0; round < 6000; ++round) {
     const ops::OpInfo& info = ops::kOps[random() % ops::kOps.size()];
@@ -265,10 +233,8 @@ CASE(garbage_never_crashes) {
     const bool answered = info.waits && info.id != ops::OpId::image_query;  // that one by the core
     if (ran && answered && !s.sink.has_result(sequence))
       throw Failure{"no result of " + std::string(info.name)};
-    s.backend->fence();
-    CHECK(s.backend->restore(wanted, error));
+    s.restore(wanted);
     if (round % 50 == 0) s.backend->commit();
-    s.backend->unfence();
   }
   const ops::OpHeader nothing{};
   const uint64_t sequence = s.give_record(&nothing, sizeof nothing, 0x7777, 0, nullptr, 0);

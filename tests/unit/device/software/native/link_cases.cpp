@@ -1,7 +1,6 @@
 // Faulty connections between ranks, and what a rank that waits for another one says that it is at.
 #include <unistd.h>
 
-#include <cstring>
 #include <thread>
 
 #include "collectives.h"
@@ -18,20 +17,10 @@ uint64_t reduce(Session& s, uint64_t comm, uint64_t data, uint64_t count) {
   return give_group(s, {item(comm, CollectiveKind::all_reduce, 7, count, data, data)});
 }
 
-/// The fault comes at the collective that is given next.
 void inject(Session& s, const char* kind, uint64_t comm, uint64_t data, uint64_t count) {
-  const CollectiveItem one = item(comm, CollectiveKind::all_reduce, 7, count, data, data);
-  ops::Collective op;
-  op.count = 1;
-  op.header = {static_cast<uint32_t>(sizeof op + sizeof one), static_cast<uint16_t>(ops::Collective::kId), 0,
-               0, s.sequence() + 1};
-  std::vector<std::byte> record(sizeof op + sizeof one);
-  std::memcpy(record.data(), &op, sizeof op);
-  std::memcpy(record.data() + sizeof op, &one, sizeof one);
-  std::string error;
   CHECK_EQUAL(s.backend->faults()->cannot_inject(kind), "");
-  if (!s.backend->faults()->inject(kind, *reinterpret_cast<const ops::OpHeader*>(record.data()), error))
-    throw Failure{error};
+  const CollectiveItem one = item(comm, CollectiveKind::all_reduce, 7, count, data, data);
+  CHECK_EQUAL(inject_in_collective(s, kind, one), "");
 }
 
 UnderWay wait_until_under_way(Session& s) {
@@ -47,7 +36,7 @@ CASE(link_that_is_slow_is_no_hang) {
   Segments segments;
   segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
-    Session s(&segments, 0, 1u << 30, "", {}, kHangSeconds);
+    Session s({.segments = &segments, .hang_seconds = kHangSeconds});
     const uint64_t comm = s.communicator(1, 2, rank);
     const uint64_t data = s.upload(std::vector<float>(kCount, static_cast<float>(rank + 1)));
     if (rank == 1) inject(s, "slow-link", comm, data, kCount);
@@ -62,7 +51,7 @@ CASE(link_that_is_cut_is_an_error_and_whole_again_after_a_restore) {
   Segments segments;
   segments.make(unique_id(1), 2);
   run_ranks(2, [&](int rank) {
-    Session s(&segments);
+    Session s(segments);
     const uint64_t comm = s.communicator(1, 2, rank);
     const uint64_t data = s.upload(std::vector<float>(kCount, 1.0f));
     if (rank == 1) inject(s, "cut-link", comm, data, kCount);
@@ -74,15 +63,10 @@ CASE(link_that_is_cut_is_an_error_and_whole_again_after_a_restore) {
     }
     s.backend->fence();
     segments.next_epoch();
-    Resources resources;
-    resources.allocations = {{data, kCount * 4, 0}};
-    resources.communicators = {{comm, 2, rank, unique_id(1)}};
-    std::string error;
-    CHECK(s.backend->restore(resources, error));
+    s.restore({.allocations = {{data, kCount * 4, 0}}, .communicators = {{comm, 2, rank, unique_id(1)}}});
     const std::vector<float> before(kCount, 1.0f);
     CHECK(s.backend->write(data, std::as_bytes(std::span(before))));
     s.sink.forget();
-    s.backend->unfence();
     reduce(s, comm, data, kCount);
     s.synchronize();
     CHECK(s.download<float>(data, kCount) == std::vector<float>(kCount, 2.0f));
@@ -95,7 +79,7 @@ CASE(link_says_who_waits_and_who_has_not_come) {
   segments.make(unique_id(1));
   SharedNumber seen;
   run_ranks(2, [&](int rank) {
-    Session s(&segments);
+    Session s(segments);
     const uint64_t comm = s.communicator(1, 2, rank);
     const uint64_t data = s.upload(std::vector<float>(4, 1.0f));
     s.synchronize();

@@ -5,7 +5,6 @@
 #include "device/devices.h"
 #include "device/software/order/region.h"
 #include "harness.h"
-#include "op_client.h"
 
 namespace jitc::test {
 namespace {
@@ -13,25 +12,15 @@ using software::order::Region;
 constexpr uint64_t kOne = 0x10, kTwo = 0x11, kBlocking = 0x12, kEvent = 0x20;
 
 /// A device that checks, two streams that wait for nothing by themselves, a blocking one, an event, memory.
-struct Checked : OpClient {
-  explicit Checked(CommunicatorSegments* segments = nullptr, uint64_t slot = 0) : OpClient(slot) {
-    BackendOptions options{};
-    options.address_base = base;
-    options.address_bytes = kRange;
-    options.memory_limit = 1u << 30;
-    options.threads = 1;
-    options.libraries = Libraries({{"operators", std::string(JITC_TEST_OPERATORS)}});
-    options.given.check_order = true;
-    std::string error;
-    backend = make_software_backend(options, sink, segments ? *segments : no_segments, images, error);
-    if (!backend) throw Failure{error};
+struct Checked : Session {
+  explicit Checked(CommunicatorSegments* segments = nullptr, uint64_t slot = 0)
+      : Session({.segments = segments, .slot = slot, .operators = JITC_TEST_OPERATORS, .check_order = true}) {
     stream(kOne);
     stream(kTwo);
     stream(kBlocking, 0);
     event(kEvent);
     data = allocate(1u << 16);
   }
-  ~Checked() { backend.reset(); }
   size_t races() { return sink.races().size(); }
   /// The pair that was found, and nothing else.
   Race only() {
@@ -60,8 +49,6 @@ struct Checked : OpClient {
   }
   void synchronize_stream(uint64_t stream) { ask(ops::StreamSynchronize{}, stream); }
 
-  Segments no_segments;
-  Images images;
   uint64_t data;
 };
 
@@ -189,9 +176,7 @@ CASE(order_the_host_waits) {
   s.synchronize();
   s.fill(s.data, 64, 3, kBlocking);
   s.record(kEvent, kBlocking);
-  ops::EventSynchronize wait;
-  wait.event = kEvent;
-  s.ask(wait);
+  s.synchronize_event(kEvent);
   s.fill(s.data, 64, 3, kTwo);
   CHECK_EQUAL(s.races(), 1u);
 }
@@ -290,13 +275,7 @@ CASE(order_a_replay_is_not_reported_again) {
 
 CASE(order_streams_are_made_again_in_another_worker) {
   Checked s;
-  s.backend->fence();
-  Resources resources;
-  resources.allocations = {{s.data, 1u << 16}};
-  resources.streams = {{0x30, 0, 0}, {0x31, 1, 0}};
-  std::string error;
-  CHECK(s.backend->restore(resources, error));
-  s.backend->unfence();
+  s.restore({.allocations = {{s.data, 1u << 16}}, .streams = {{0x30, 0, 0}, {0x31, 1, 0}}});
   s.fill(s.data, 64, 1, 0x30);
   s.fill(s.data, 64, 1, 0);
   CHECK_EQUAL(s.races(), 0u);

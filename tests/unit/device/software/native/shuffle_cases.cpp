@@ -305,15 +305,9 @@ CASE(shuffle_nothing_is_said_after_a_fence_and_replays_run_to_their_end) {
   for (int round = 0; round < 20; ++round) {
     std::vector<uint64_t> reads;
     for (uint32_t i = 0; i < 100; ++i) {
-      ops::Fill fill;
-      fill.address = data + i % 2 * 4;  // each stream its own
-      fill.bytes = fill.width = 4;
-      fill.value = i;
-      s.give(fill, round ? 0x11 + i % 2 : 0);
-      ops::CopyD2h read;
-      read.address = data + 64;
-      read.bytes = 4;
-      reads.push_back(s.give(read, round ? 0x11 + i % 2 : 0));
+      const uint64_t stream = round ? 0x11 + i % 2 : 0;
+      s.fill(data + i % 2 * 4, 4, i, stream, 4);  // each stream its own
+      reads.push_back(s.get(data + 64, 4, stream));
     }
     s.backend->fence();
     const auto known = [&] {
@@ -335,12 +329,7 @@ CASE(shuffle_idle_means_that_everything_was_said) {
   const uint64_t data = s.allocate(1u << 16);
   for (int round = 0; round < 50; ++round) {
     std::vector<uint64_t> reads;
-    for (int i = 0; i < 20; ++i) {
-      ops::CopyD2h read;
-      read.address = data;
-      read.bytes = 4;
-      reads.push_back(s.give(read));
-    }
+    for (int i = 0; i < 20; ++i) reads.push_back(s.get(data, 4));
     CHECK(s.backend->idle());
     for (const uint64_t one : reads) CHECK(s.sink.has_result(one));
     CHECK(s.sink.progress_of(0) >= reads.back());

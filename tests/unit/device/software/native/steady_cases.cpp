@@ -21,15 +21,6 @@ constexpr uint64_t kBytes = 3 * kPage * 100 + 5000;  // not of whole pages
 constexpr int kEnough = 6;                           // looks, until it counts as at rest
 constexpr int kWatches = 4096;                       // at once, of the process (watched_pages.cpp)
 
-ops::Fill fill(uint64_t address, uint64_t bytes, uint32_t value) {
-  ops::Fill op;
-  op.address = address;
-  op.bytes = bytes;
-  op.value = value;
-  op.width = 1;
-  return op;
-}
-
 /// As /proc/self/maps says: "rw-p".
 std::string access_of(uint64_t address) {
   std::ifstream maps("/proc/self/maps");
@@ -65,7 +56,7 @@ struct Steady {
     return content_hash(std::as_bytes(std::span(bytes)));
   }
   void write(uint64_t at, uint8_t value) {
-    s.give(fill(at, 1, value));
+    s.fill(at, 1, value);
     s.synchronize();
   }
 };
@@ -201,15 +192,10 @@ CASE(steady_block_is_written_by_many_threads_at_once) {
 CASE(steady_block_that_comes_anew_is_another_one) {
   Steady one;
   const Hash before = one.hash();
-  ops::Free gone;
-  gone.address = one.address - 512;
-  one.s.give(gone);
+  one.s.release(one.address - 512);
   one.s.synchronize();
   CHECK(one.hash() == kNoHash);
-  ops::Allocate again;
-  again.address = one.address - 512;
-  again.bytes = (kBytes + 3 * kPage) / kPage * kPage;
-  CHECK_EQUAL(one.s.ask(again).status, 0u);
+  CHECK_EQUAL(one.s.try_allocate(one.address - 512, (kBytes + 3 * kPage) / kPage * kPage), 0u);
   CHECK(one.hash() != before && one.hash() == one.real());
   CHECK(access_of(one.middle) == "rw-p");
 }
@@ -220,19 +206,11 @@ CASE(steady_block_that_was_freed_comes_back_as_it_was) {
   const uint64_t block = one.address - 512, bytes = (kBytes + 2 * kPage + kPage - 1) / kPage * kPage;
   one.s.backend->commit();
   for (const bool replaced : {false, true}) {
-    ops::Free gone;
-    gone.address = block;
-    one.s.give(gone);
+    one.s.release(block);
     one.s.synchronize();
-    ops::Allocate other;
-    other.address = block;
-    other.bytes = kPage;
-    if (replaced) CHECK_EQUAL(one.s.ask(other).status, 0u);
+    if (replaced) CHECK_EQUAL(one.s.try_allocate(block, kPage), 0u);
     if (replaced) one.write(block + 600, 9);
-    one.s.backend->fence();
-    std::string error;
-    CHECK(one.s.backend->restore({.allocations = {{block, bytes}}}, error));
-    one.s.backend->unfence();
+    one.s.restore({.allocations = {{block, bytes}}});
     CHECK(one.hash() == before && one.real() == before);
     one.write(one.middle, 5);
     CHECK(one.hash() == one.real() && one.hash() != before);
@@ -245,10 +223,7 @@ CASE(steady_memory_of_the_program_is_not_watched) {
   Session s;
   std::vector<uint8_t> memory(kBytes, 3);
   const auto address = reinterpret_cast<uint64_t>(memory.data());
-  s.backend->fence();
-  std::string error;
-  CHECK(s.backend->restore({.host_ranges = {{address, kBytes}}}, error));
-  s.backend->unfence();
+  s.restore({.host_ranges = {{address, kBytes}}});
   for (int i = 0; i < 2 * kEnough; ++i) CHECK(s.hash(address, kBytes) != kNoHash);
   CHECK(access_of(address + kBytes / 2) == "rw-p");
 }
@@ -272,7 +247,7 @@ CASE(steady_crash_elsewhere_stays_a_crash) {
 }
 
 CASE(steady_blocks_beyond_what_can_be_watched_are_hashed) {
-  Session s(nullptr, 0, 8ull << 30);
+  Session s({.limit = 8ull << 30});
   constexpr uint64_t kEach = SteadyHashes::kLeast, kCount = 4200;
   std::vector<MemoryRange> blocks;
   for (uint64_t i = 0; i * 4 < kCount; ++i) {
@@ -283,7 +258,7 @@ CASE(steady_blocks_beyond_what_can_be_watched_are_hashed) {
   s.backend->hash_all(blocks, first);
   for (int i = 0; i < kEnough; ++i) s.backend->hash_all(blocks, now);
   CHECK(now == first);
-  for (const size_t i : {size_t{0}, blocks.size() - 1}) s.give(fill(blocks[i].address + kPage, 1, 1));
+  for (const size_t i : {size_t{0}, blocks.size() - 1}) s.fill(blocks[i].address + kPage, 1, 1);
   s.synchronize();
   s.backend->hash_all(blocks, now);
   CHECK(now[0] != first[0] && now[1] == first[1] && now.back() != first.back());
