@@ -30,14 +30,14 @@ TIMEOUT = pytest.mark.timeout(func_only=True)
 
 @dataclass(frozen=True)
 class NativeProgram:
-    """A program by its target and the folder of its sources (native/programs.cmake)."""
+    """A program by its target and the folder of its sources, with the folders in it (native/programs.cmake)."""
 
     target: str
     sources: Path
 
     def cases(self) -> list[str]:
         """Names in the sources, so that pytest can list them before anything is built."""
-        texts = [path.read_text() for path in self.sources.glob("*.cpp")]
+        texts = [path.read_text() for path in self.sources.rglob("*.cpp")]
         return sorted(name for text in texts for name in re.findall(r"^CASE\((\w+)\)", text, re.MULTILINE))
 
     def build(self) -> Path:

@@ -88,7 +88,9 @@ def test_a_command_that_fails_says_why() -> None:
 
 def test_cases_of_a_native_program_are_those_of_its_sources(tmp_path: Path) -> None:
     (tmp_path / "some_cases.cpp").write_text("CASE(two) {\n}\nCASE(one) {\n  // CASE(three)\n}\n")
-    assert NativeProgram("none", tmp_path).cases() == ["one", "two"]
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "other_cases.cpp").write_text("CASE(four) {\n}\n")
+    assert NativeProgram("none", tmp_path).cases() == ["four", "one", "two"]
 
 
 #: What a rank says, in one write: others say something too.

@@ -21,11 +21,13 @@ target_link_libraries(jitc_test_toolkit PUBLIC jitc_options jitc_executor_archiv
 target_compile_options(jitc_test_toolkit PRIVATE -O1)
 jitc_common_headers(jitc_test_toolkit)
 
-# jitc_test_program(NAME SOURCE...): all sources of the folder, and these.
+# jitc_test_program(NAME SOURCE...): all sources of the folder and the folders in it, and these. A folder library/ has
+# what becomes a library of its own.
 function(jitc_test_program name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/library/")
   add_executable(${name} ${sources} ${ARGN})
-  target_include_directories(${name} PRIVATE ${jitc_test_folders})
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${jitc_test_folders})
   target_link_libraries(${name} PRIVATE jitc_test_toolkit)
   target_compile_options(${name} PRIVATE -O1 -fPIC)  # as the toolkit, whose headers it takes
   jitc_common_headers(${name} FROM jitc_test_toolkit)

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "device/devices.h"
-#include "images.h"
+#include "kernel/images.h"
 
 namespace jitc::test {
 namespace {

@@ -1,5 +1,5 @@
 // Pinned memory that the program shares: what only the cuda device has.
-#include "kernels.h"
+#include "kernel/kernels.h"
 #include "pinned_ops.h"
 
 namespace jitc::test {

@@ -26,7 +26,7 @@ class Session : public OpClient {
   }
 };
 
-/// With the library of operators that stands in for PyTorch's (operators/library.cpp).
+/// With the library of operators that stands in for PyTorch's (library/operators.cpp).
 class OperatorSession : public Session {
  public:
   explicit OperatorSession(uint64_t slot = 0) : Session({.slot = slot, .operators = JITC_TEST_OPERATORS}) {}

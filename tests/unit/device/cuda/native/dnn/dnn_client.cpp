@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "blas_client.h"
+#include "blas/blas_client.h"
 
 namespace jitc::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "collectives.h"
-#include "kernels.h"
+#include "kernel/kernels.h"
 #include "ranks.h"
 
 namespace jitc::test {

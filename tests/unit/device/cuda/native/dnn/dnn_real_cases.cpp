@@ -3,7 +3,7 @@
 // PyTorch's wheels bring the library along; JITC_TEST_REAL_CUDNN is its path.
 #include <cstdlib>
 
-#include "blas_client.h"
+#include "blas/blas_client.h"
 #include "device/common/error.h"
 #include "device/cuda/dnn/dnn_objects.h"
 #include "dnn_client.h"

@@ -3,7 +3,7 @@
 #pragma once
 #include "api/call/call_record.h"
 #include "jitc/generated_dnn.h"
-#include "kernels.h"
+#include "kernel/kernels.h"
 
 namespace jitc::test {
 

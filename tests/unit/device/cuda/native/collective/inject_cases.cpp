@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "collectives.h"
-#include "kernels.h"
+#include "kernel/kernels.h"
 #include "ranks.h"
 
 namespace jitc::test {

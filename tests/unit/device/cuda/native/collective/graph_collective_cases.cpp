@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "collectives.h"
-#include "graphs.h"
+#include "kernel/graphs.h"
 #include "ranks.h"
 
 namespace jitc::test {

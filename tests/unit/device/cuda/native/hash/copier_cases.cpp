@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "device/cuda/access/block_copier.h"
-#include "kernels.h"
+#include "kernel/kernels.h"
 
 namespace jitc::test {
 namespace {

@@ -1,5 +1,5 @@
 // cuDNN calls of the older API on the fake library: results, questions, arguments that do not fit.
-#include "blas_client.h"
+#include "blas/blas_client.h"
 #include "dnn_client.h"
 
 namespace jitc::test {
