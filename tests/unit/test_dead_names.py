@@ -18,13 +18,13 @@ PRODUCT = ("client_shim", "interpose", "protos", "proxy")
 CXX = (".c", ".cc", ".cpp", ".cu", ".h")
 #: Documents name what was there once, too; archives are no text.
 SILENT = (".gz", ".md")
-#: What nobody uses.
-DEAD = {
+#: Nobody uses these.
+DEAD: set[str] = {
     "add_worker", "kEventInterprocess", "kFillMode", "kInvalidDevicePointer", "kLegacyStream",
     "kPeerAccessAlreadyEnabled", "kPeerAccessNotEnabled", "kTransposeC", "wait_spares",
 }  # fmt: skip
-#: What only tests use.
-OF_TESTS = {"is_variable"}
+#: Only tests use these.
+OF_TESTS: set[str] = {"is_variable"}
 
 
 def is_in(path: Path, *tops: str) -> bool:
@@ -39,14 +39,14 @@ def read(path: Path, bases: dict[str, set[str]]) -> Names:
 
 
 def exported() -> list[str]:
-    """Patterns of names that a library has for whoever loads it; names without a star are words of that file."""
+    """Patterns of names that a library has for whoever loads it. A name without a star is a word of the map itself."""
     maps = "".join(one.read_text() for one in tracked("*.map") if is_in(one, *PRODUCT))
     return re.findall(r"\w+\*", maps)
 
 
 @cache
 def unused() -> tuple[set[str], set[str]]:
-    """By nobody, and by nobody but tests."""
+    """Names that nobody uses, and names that only tests use. Of the tests only files that have one of them are read."""
     files = [one for one in tracked() if one.suffix not in SILENT]
     bases = {
         name: above
