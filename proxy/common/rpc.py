@@ -159,10 +159,6 @@ def add_coordinator(servicer: object, server: grpc.Server) -> None:
     control_pb2_grpc.add_CoordinatorServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
 
 
-def add_worker(servicer: object, server: grpc.Server) -> None:
-    worker_pb2_grpc.add_WorkerServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
-
-
 def status_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str]:
     """Returns code and text of a failed call."""
     call: Any = error

@@ -19,10 +19,7 @@ CXX = (".c", ".cc", ".cpp", ".cu", ".h")
 #: Documents name what was there once, too; archives are no text.
 SILENT = (".gz", ".md")
 #: Nobody uses these.
-DEAD: set[str] = {
-    "add_worker", "kEventInterprocess", "kFillMode", "kInvalidDevicePointer", "kLegacyStream",
-    "kPeerAccessAlreadyEnabled", "kPeerAccessNotEnabled", "kTransposeC", "wait_spares",
-}  # fmt: skip
+DEAD: set[str] = set()
 #: Only tests use these.
 OF_TESTS: set[str] = {"is_variable"}
 

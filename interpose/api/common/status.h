@@ -17,12 +17,10 @@ using Status = int32_t;
 
 /// cudaError_t; where the driver's API has an error at all, its number is the same.
 inline constexpr Status kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3,
-                        kInvalidPitch = 12, kInvalidDevicePointer = 17, kInvalidMemcpyDirection = 21,
-                        kInvalidDeviceFunction = 98, kNoDevice = 100, kInvalidDevice = 101,
-                        kInvalidImage = 200, kInvalidContext = 201, kInvalidHandle = 400, kNotFound = 500,
-                        kNotReady = 600, kPeerAccessAlreadyEnabled = 704, kPeerAccessNotEnabled = 705,
-                        kAlreadyRegistered = 712, kNotRegistered = 713, kNotSupported = 801,
-                        kExternalDevice = 911, kUnknown = 999;
+                        kInvalidPitch = 12, kInvalidMemcpyDirection = 21, kInvalidDeviceFunction = 98,
+                        kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200, kInvalidContext = 201,
+                        kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kAlreadyRegistered = 712,
+                        kNotRegistered = 713, kNotSupported = 801, kExternalDevice = 911, kUnknown = 999;
 /// ncclResult_t.
 inline constexpr Status kNcclUnhandledCudaError = 1, kNcclSystemError = 2, kNcclInternalError = 3,
                         kNcclInvalidArgument = 4, kNcclInvalidUsage = 5, kNcclRemoteError = 6;

@@ -64,8 +64,6 @@ enum DescAttribute {
   kPointerMode = 2,
   kTransposeA = 3,
   kTransposeB = 4,
-  kTransposeC = 5,
-  kFillMode = 6,
   kEpilogue = 7,
   kBias = 8,
   kSmTarget = 15,

@@ -9,7 +9,7 @@ namespace jitc::api {
 
 /// Handles that are no stream of the program's own: the default stream (0), cudaStreamLegacy,
 /// cudaStreamPerThread.
-constexpr uint64_t kLegacyStream = 1, kPerThreadStream = 2;
+constexpr uint64_t kPerThreadStream = 2;
 constexpr bool is_default_stream(uint64_t stream) { return stream <= kPerThreadStream; }
 
 /// A stream as the program has it, resolved: where its ops go.

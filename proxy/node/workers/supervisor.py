@@ -150,10 +150,6 @@ class Supervisor:
         with self._changed:
             return sum(worker.machine.state is WorkerState.SPARE for worker in self._workers)
 
-    def wait_spares(self, timeout: float) -> bool:
-        with self._changed:
-            return self._changed.wait_for(lambda: self.spares() >= self._config.spares, timeout)
-
     def close(self) -> None:
         """From now on no worker is started or given out."""
         with self._changed:

@@ -14,6 +14,7 @@
 #include "device/backend.h"
 #include "device/backend_options.h"
 #include "device/progress_doorbell.h"
+#include "device/services.h"
 #include "device/sink.h"
 
 namespace jitc::test {

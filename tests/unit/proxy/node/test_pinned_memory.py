@@ -15,8 +15,9 @@ from jitc.ops.options.table import BY_NAME, PINNED_MOST
 from jitc.ops.options.values import Size
 from jitc.proxy.commands.options import size as parser_of_sizes
 from jitc.proxy.common.config import PINNED_BASE
-from jitc.proxy.node.api.node import open_request
+from jitc.proxy.node.local_paths import LocalPaths
 from jitc.proxy.service import Service
+from jitc.v1 import worker_pb2
 
 
 def test_client_and_worker_are_given_the_same_memory(service: Service) -> None:
@@ -26,7 +27,8 @@ def test_client_and_worker_are_given_the_same_memory(service: Service) -> None:
         assert (reply.pinned_base, reply.pinned_bytes) == (PINNED_BASE + slot * PINNED_MOST, 4 << 30)
         session = service.registry.by_token(reply.token)
         assert session is not None
-        request = open_request(service.registry, session, rebuild=True)
+        request = worker_pb2.OpenSessionRequest(session=session.number, rebuild=True)
+        request = LocalPaths(service.registry).filled_in(request)
         given = client.program.memory(reply.token)
         assert os.path.samestat(os.fstat(given), os.stat(request.pinned_path))
         os.close(given)

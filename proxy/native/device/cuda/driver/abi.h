@@ -94,7 +94,6 @@ inline constexpr uint32_t kHostPortable = 1;         // CU_MEMHOSTALLOC_PORTABLE
 inline constexpr uint32_t kHostDeviceMap = 2;        // CU_MEMHOSTALLOC_DEVICEMAP
 inline constexpr uint32_t kStreamNonBlocking = 1;    // CU_STREAM_NON_BLOCKING
 inline constexpr uint32_t kEventDisableTiming = 2;   // CU_EVENT_DISABLE_TIMING
-inline constexpr uint32_t kEventInterprocess = 4;    // CU_EVENT_INTERPROCESS
 inline constexpr uint32_t kWriteValueDefault = 0;    // CU_STREAM_WRITE_VALUE_DEFAULT
 inline constexpr uint32_t kWaitValueGeq = 0;         // CU_STREAM_WAIT_VALUE_GEQ
 inline constexpr int32_t kCaptureModeRelaxed = 2;    // CU_STREAM_CAPTURE_MODE_RELAXED

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "blas_client.h"
+#include "device/resources.h"
 
 namespace jitc::test {
 namespace {

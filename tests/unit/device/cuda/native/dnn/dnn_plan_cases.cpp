@@ -1,6 +1,7 @@
 // cuDNN on the fake library: plans, calls of the older API, what is refused, and that a rebuild has all of it
 // again.
 #include "blas/blas_client.h"
+#include "device/resources.h"
 #include "dnn_client.h"
 
 namespace jitc::test {
