@@ -2,8 +2,8 @@
 
 Many programs on a GPU compute other last digits each time: atomics, split-K, attention's backward. The replay of such a
 program need not be bit-identical: numbers that differ within a bound are counted, and training continues. A difference
-that steers the program is never tolerated (executor/comparison/tolerance.h). The bound follows from the differences that
-the job showed when one of its minibatches was run twice (validation.py).
+that steers the program is never tolerated (executor/comparison/tolerance.h). The bound follows from the differences
+that the job showed when one of its minibatches was run twice (validation.py).
 
 Called by: recoveries (the bound, the report), validations (their findings), in the coordinator's thread and in jobs'.
 Promise: `auto` tolerates nothing on a deterministic device, nor in a job that a validation found identical.
