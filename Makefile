@@ -10,7 +10,7 @@ include scripts/setup.mk
 include scripts/check.mk
 
 .PHONY: help demo test test-changed test-share test-all mutants third-party pytorch-tests soak ledger durations bench gpu-check
-.PHONY: gpu-bundle clean
+.PHONY: gpu-bundle clean contracts
 # Results for `make ledger`, under the commit that they are of.
 RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
 # Tests run beside each other, whole jobs two at a time: their ranks wait for each other for a third of the time, and limits
@@ -49,6 +49,9 @@ test-share: build $(STAMPS)/test-packages $(STAMPS)/containers ## of the slow te
 
 test-all: build $(STAMPS)/test-packages $(STAMPS)/containers ## all tests, also the full fault matrix and the soak (hours on a small machine)
 	@$(SLOWLY) $(call RUN_TESTS,not gpu,all,$(call BESIDE,2))
+
+contracts: ## symbols, ops, records, messages, options and documents are what they were (SINCE=COMMIT)
+	@python3 scripts/contracts.py $(SINCE)
 
 mutants: build ## defects put in one at a time: the tests notice each (MUTANTS: options, --help): a quarter of an hour
 	@cd tests && $(abspath $(PY)) -m mutants --json $(abspath build)/mutants/mutants.json $(MUTANTS)

@@ -146,7 +146,7 @@ void Group::finish(const device::Residency& residency, WaitHub& hub) {
       if (member.takes_part) member.communicator->check_link();
     if (advance()) {
       Stream::note_progress();
-      for (const Member& member : members_) member.communicator->linger();
+      for (const Member& member : members_) member.communicator->link.linger();
     } else if (all_present()) {
       if (elsewhere) {
         sleep(seen);

@@ -110,13 +110,7 @@ void Communicator::check_aborted() const {
 
 void Communicator::check_link() const {
   check_aborted();
-  if (cut_.load())
-    refuse(kUnknown, "collective-error", "the connection to the other ranks is cut (injected)");
-}
-
-/// Its time is far below what a wait may take, so that an abort has not to interrupt it.
-void Communicator::linger() const {
-  if (const auto delay = delay_.load(); delay.count()) std::this_thread::sleep_for(delay);
+  link.require_link();
 }
 
 void Rounds::publish(const Descriptor& descriptor) {

@@ -16,6 +16,7 @@
 
 #include "device/services.h"
 #include "device/software/errors/error.h"
+#include "device/software/errors/impairment.h"
 #include "device/software/segment/ending.h"
 #include "device/software/segment/segment.h"
 #include "device/software/stream/wait_hub.h"
@@ -73,14 +74,8 @@ class Communicator {
   void await_recorded(WaitHub& hub) const;
   void abort();
   void check_aborted() const;
-  // Injected faults, until a recovery has made the communicator anew.
-  /// Other ranks are not reached any more.
-  void cut() { cut_.store(true); }
-  /// They are, and each round of a collective takes so much longer.
-  void slow_down(std::chrono::milliseconds delay) { delay_.store(delay); }
   /// Throws Abandoned, OpError when others cannot be reached.
   void check_link() const;
-  void linger() const;
 
   const Identity& identity() const { return identity_; }
   uint32_t ranks() const { return static_cast<uint32_t>(identity_.ranks); }
@@ -88,14 +83,13 @@ class Communicator {
   Segment& segment() const { return *segment_.load(); }
   uint32_t doorbell() const { return segment().own().doorbell.rung(); }
 
+  Impairment link;  // until a recovery has made the communicator anew
   Order collectives, splits;
   Ending ending;
 
  private:
   Identity identity_;
-  std::atomic<bool> known_, claimed_{false}, failed_{false}, aborted_{false}, end_claimed_{false},
-      cut_{false};
-  std::atomic<std::chrono::milliseconds> delay_{};
+  std::atomic<bool> known_, claimed_{false}, failed_{false}, aborted_{false}, end_claimed_{false};
   OpError failure_{};  // set before failed_
   std::mutex joining_;
   std::unique_ptr<Segment> mapped_;

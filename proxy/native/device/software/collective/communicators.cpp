@@ -11,9 +11,8 @@
 namespace jitc::software {
 namespace {
 constexpr int32_t kMostRanks = device::SegmentHead::kMostRanks;
-constexpr int64_t kSleep = 100'000;             // microseconds; the doorbell wakes earlier
-constexpr std::chrono::milliseconds kSlow{50};  // of an injected slow link, each time that it gets on
-constexpr uint64_t kNoResult = 0;               // sequences start at 1
+constexpr int64_t kSleep = 100'000;  // microseconds; the doorbell wakes earlier
+constexpr uint64_t kNoResult = 0;    // sequences start at 1
 
 /// Of a split whose parent the program aborts meanwhile.
 void check_goes_on(const Communicator& parent) {
@@ -152,15 +151,9 @@ void Communicators::run(Group& group, const Memory& memory, const device::Reside
   group.run(memory, residency, sink_, hub_);
 }
 
-void Communicators::harm(const ops::Collective& op, bool cut) {
+void Communicators::impair(const ops::Collective& op, Impairment::Kind how) {
   const Group group(op);
-  for (const ops::CollectiveItem& item : group.items()) {
-    const Pointer communicator = get(item.comm);
-    if (cut)
-      communicator->cut();
-    else
-      communicator->slow_down(kSlow);
-  }
+  for (const ops::CollectiveItem& item : group.items()) get(item.comm)->link.set(how);
 }
 
 /// After restore: the first op on a communicator has it joined. Not on the stream's thread, which a fence

@@ -39,8 +39,8 @@ class Communicators final : public Aborts {
 
   /// Runs a group, on a stream's thread. Throws OpError, Abandoned.
   void run(Group& group, const Memory& memory, const device::Residency& residency);
-  /// Injected: from this op on its communicators reach no other rank (cut), or are slow. Throws OpError.
-  void harm(const ops::Collective& op, bool cut);
+  /// Impairs the links of the op's communicators from this op on. Throws OpError.
+  void impair(const ops::Collective& op, Impairment::Kind how);
 
   /// The op is on its way: the same, but it is not out of reach yet. Any thread.
   void abort_coming(const ops::CommunicatorAbort& op) override;

@@ -57,7 +57,7 @@ void Hangs::fence() {
   {
     const std::lock_guard told(mutex_);  // report() is over, or will find that nothing runs
   }
-  stall_at_.store(0);
+  impairment.clear();
 }
 
 }  // namespace jitc::software

@@ -13,6 +13,7 @@
 
 #include "device/common/run_state.h"
 #include "device/common/turns/residency.h"
+#include "device/software/errors/impairment.h"
 #include "hang_watch.h"
 #include "stream.h"
 #include "wait_hub.h"
@@ -30,18 +31,17 @@ class Hangs {
   /// What has been running longest, or stands still; any thread. What waits for the turn at the GPU waits for
   /// others.
   std::optional<HangWatch::Running> oldest_running();
-  /// Injected: the op of that sequence never ends.
-  void stall_at(uint64_t sequence) { stall_at_.store(sequence); }
   /// Before the op is done: does not come back, until a fence or fault, when it is the one. Throws Abandoned
   /// then.
   void pass(const ops::OpHeader& op) {
-    const uint64_t stalled = stall_at_.load(std::memory_order_relaxed);
-    if (stalled && op.sequence == stalled) stall(op);
+    if (impairment.stalls(op.sequence)) stall(op);
   }
   /// After a fence has come: nothing is reported any more, nothing stalls.
   void fence();
   /// What runs has just been begun anew.
   void restart() { hang_watch_.restart(); }
+
+  Impairment impairment;  // of the device: a fence ends it
 
  private:
   void stall(const ops::OpHeader& op);
@@ -50,7 +50,6 @@ class Hangs {
   WaitHub& hub_;
   device::RunState& state_;
   const device::Residency& residency_;
-  std::atomic<uint64_t> stall_at_{0};
   std::mutex mutex_;  // what follows
   std::vector<std::weak_ptr<Stream>> watched_;
   std::optional<HangWatch::Running> stalled_;
