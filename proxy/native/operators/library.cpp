@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "operators/accesses.h"
+#include "operators/call/accesses.h"
+#include "operators/call/reader.h"
 #include "operators/noise.h"
 #include "operators/placement.h"
-#include "operators/reader.h"
 #include "operators/run.h"
 
 namespace jitc::operators {

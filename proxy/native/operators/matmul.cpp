@@ -13,9 +13,9 @@
 #include <c10/core/GradMode.h>
 
 #include "jitc/generated_ops.h"
+#include "operators/call/tensors.h"
 #include "operators/noise.h"
 #include "operators/run.h"
-#include "operators/tensors.h"
 
 namespace jitc::operators {
 namespace {

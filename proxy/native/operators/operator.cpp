@@ -5,10 +5,10 @@
 #include <string>
 #include <unordered_map>
 
+#include "operators/call/reader.h"
 #include "operators/composed/composed.h"
 #include "operators/composed/halves.h"
 #include "operators/placement.h"
-#include "operators/reader.h"
 
 namespace jitc::operators {
 namespace {

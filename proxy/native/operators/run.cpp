@@ -12,14 +12,14 @@
 #include <cstring>
 #include <optional>
 
+#include "operators/call/decode.h"
+#include "operators/call/reply.h"
 #include "operators/checks/arguments.h"
 #include "operators/composed/forms.h"
 #include "operators/composed/halves.h"
-#include "operators/decode.h"
 #include "operators/noise.h"
 #include "operators/placement.h"
 #include "operators/random.h"
-#include "operators/reply.h"
 
 namespace jitc::operators {
 namespace {

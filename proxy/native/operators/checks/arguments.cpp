@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operators/operands.h"
+#include "operands.h"
 
 namespace jitc::operators {
 namespace {

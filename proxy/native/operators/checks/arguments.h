@@ -6,7 +6,7 @@
 #pragma once
 #include <cstdint>
 
-#include "operators/decode.h"
+#include "operators/call/decode.h"
 
 namespace jitc::operators {
 

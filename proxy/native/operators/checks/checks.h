@@ -12,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-#include "operators/operands.h"
+#include "operands.h"
 
 namespace jitc::operators {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "operators/decode.h"
+#include "operators/call/decode.h"
 
 namespace jitc::operators {
 

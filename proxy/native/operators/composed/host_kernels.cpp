@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "operators/call/reader.h"
 #include "operators/composed/composed.h"
-#include "operators/reader.h"
 
 namespace jitc::operators {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "operators/decode.h"
+#include "decode.h"
 
 namespace jitc::operators {
 

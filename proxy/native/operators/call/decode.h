@@ -13,7 +13,7 @@
 #include "jitc/operator_call.h"
 #include "jitc/operators_api.h"
 #include "operators/operator.h"
-#include "operators/reader.h"
+#include "reader.h"
 
 namespace jitc::operators {
 

@@ -1,4 +1,4 @@
-#include "operators/tensors.h"
+#include "tensors.h"
 
 #include <c10/core/Storage.h>
 

@@ -1,4 +1,4 @@
-#include "operators/decode.h"
+#include "decode.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/List.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "operators/random.h"
-#include "operators/tensors.h"
+#include "tensors.h"
 
 namespace jitc::operators {
 namespace {

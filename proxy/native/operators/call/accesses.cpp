@@ -1,11 +1,11 @@
-#include "operators/accesses.h"
+#include "accesses.h"
 
 #include <vector>
 
 #include "jitc/operator_call.h"
 #include "operators/operator.h"
-#include "operators/reader.h"
-#include "operators/tensors.h"
+#include "reader.h"
+#include "tensors.h"
 
 namespace jitc::operators {
 namespace {

@@ -1,4 +1,4 @@
-#include "operators/operands.h"
+#include "operands.h"
 
 #include <ATen/WrapDimUtils.h>
 #include <ATen/ops/aminmax.h>

@@ -9,7 +9,7 @@
 
 #include "jitc/operator_call.h"
 #include "jitc/operators_api.h"
-#include "operators/reader.h"
+#include "reader.h"
 
 namespace jitc::operators {
 

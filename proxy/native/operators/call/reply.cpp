@@ -1,4 +1,4 @@
-#include "operators/reply.h"
+#include "reply.h"
 
 namespace jitc::operators {
 namespace {
