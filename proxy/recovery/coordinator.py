@@ -2,8 +2,7 @@
 
 Called by: the service (start, stop), the supervisor (a worker died), the Coordinator service (a fault was reported),
 the Node service (a session closed). Promises: a job has one recovery at a time, which gets all further events of the
-job; jobs are recovered side by side; an unexpected exception ends the job that it concerns, with the reason, and no
-other.
+job; jobs are recovered side by side; an unexpected exception ends only the job that it concerns, with the reason.
 """
 
 from __future__ import annotations
@@ -48,12 +47,12 @@ from .recovery import Recovery
 from .report import Reports
 
 IDLE_SECONDS = 0.25
-#: Between looks at a group that is being measured: two successive boundaries must be caught.
+#: Seconds between looks at a group that is being measured: two successive boundaries must be caught.
 MEASURING_SECONDS = 0.02
 
 
 class Coordinator:
-    """Its own thread never waits for a recovery."""
+    """The coordinator; its own thread never waits for a recovery."""
 
     def __init__(self, ranks: Ranks, faults: ArmedFaults) -> None:
         self._ranks, self._faults = ranks, faults
@@ -67,12 +66,12 @@ class Coordinator:
         self._tolerances = Tolerances(ranks.config)
         self.validations = Validations(ranks, self._tolerances)
         self.reports = Reports(ranks.log)
-        for gpu in ranks.gpus:  # those of the service before; the machine may have had other GPUs then
+        for gpu in ranks.gpus:  # GPUs of the previous service; the machine may have had other GPUs then
             gpu.recoveries = sum(gpu.index in one["gpus"] for one in self.reports.documents())
         self._proofs = Proofs(ranks, self.reports, self._policies)
         self.late: Callable[[Rank], list[str]] = lambda session: []  # set by the service
         self._replacements: Replacements | None = None
-        self._numbers = itertools.count(1)  # of jobs
+        self._numbers = itertools.count(1)  # numbers of jobs
         self._thread = threading.Thread(target=self._loop, name="jitc-coordinator", daemon=True)
 
     def start(self, replacements: Replacements) -> None:
@@ -106,7 +105,7 @@ class Coordinator:
             self._put(of_hang(fault, self._ranks.config.hang_seconds, self.late(session)))
 
     def hang_found(self, hang: Hang) -> None:
-        """A rank makes no progress, and its device has not reported that by itself."""
+        """Handles a rank that makes no progress while its device has not reported that by itself."""
         worker = hang.session.worker
         if hang.cause != HUNG_WORKER:
             self._put(hang.fault())
@@ -114,25 +113,25 @@ class Coordinator:
             worker.kill_with_cause(hang.cause, hang.since, hang.message)
 
     def _put(self, fault: FaultReported) -> None:
-        self._ranks.stop([fault.session], True)  # should this service end before it has recovered it
+        self._ranks.stop([fault.session], True)  # should this service end before it has recovered the session
         self._events.put(fault)
 
     def validate(self, gpu: int) -> PendingValidation:
-        """Has a minibatch of the job on this GPU run twice. What is returned is done when it has."""
+        """Has a minibatch of the job on this GPU run twice; the returned object is done once it has."""
         pending = PendingValidation(gpu)
         self._events.put(ValidationWanted(pending))
         return pending
 
     def service_restarted(self, session: Rank) -> None:
-        """The service before has left it waiting for a recovery."""
+        """Handles a session that the previous service left waiting for a recovery."""
         cause = RESTART if session.worker is not None and session.worker.alive() else WORKER_DEATH
         self._events.put(ServiceRestarted(session, cause))
 
     def resume(self, sessions: Sequence[Rank]) -> None:
-        """Goes on with the jobs of the service before."""
+        """Continues the jobs of the previous service."""
         self._policies.resume(sessions)
         stopped = [session for session in sessions if session.stopped]
-        for session in sorted(stopped, key=lambda one: one.worker is not None):  # those that are the cause first
+        for session in sorted(stopped, key=lambda one: one.worker is not None):  # sessions that are the cause first
             self.service_restarted(session)
 
     def session_closed(self, session: Rank) -> None:
@@ -158,7 +157,8 @@ class Coordinator:
                 self._defect(event, error)
 
     def _defect(self, event: Event | None, error: Exception) -> None:
-        """The event is dropped and nothing will come back to it: fenced sessions must not wait without end."""
+        """Gives up the job of an event that is dropped and never handled again: fenced sessions must not wait
+        forever."""
         session = getattr(event, "session", None)
         if isinstance(event, WorkerDied):
             session = self._ranks.on_worker(event.worker)
@@ -203,7 +203,7 @@ class Coordinator:
             self._recover(report, report.session, report.noticed)
 
     def _worker_died(self, death: WorkerDied) -> None:
-        """A worker without a session is replaced by idle.py; there is nothing to recover."""
+        """Recovers the worker's session. A worker without one is replaced by idle.py; there is nothing to recover."""
         session = self._ranks.on_worker(death.worker)
         if session is not None and session.state is not SessionState.FAILED:
             self._recover(replace(death, session=session), session, death.noticed)
@@ -215,7 +215,7 @@ class Coordinator:
     def _gpu_unhealthy(self, unhealthy: GpuUnhealthy) -> None:
         worker = unhealthy.worker
         if not worker.alive():
-            return  # it has been replaced since, for another event of the same incident
+            return  # the worker has been replaced since, for another event of the same incident
         session = self._ranks.on_worker(worker)
         if session is not None and session.state is not SessionState.FAILED:
             self._recover(replace(unhealthy, session=session), session, unhealthy.noticed)
@@ -228,7 +228,7 @@ class Coordinator:
         """Hands the event to the recovery of the session's job, or begins one."""
         group = self._ranks.group([session]) or [session]
         under_way = [job for job in self._jobs if job.touches(group)]
-        for other in under_way[1:]:  # a communicator has made one job of two
+        for other in under_way[1:]:  # a communicator has joined two jobs into one
             other.stop()
             self._jobs.remove(other)
             under_way[0].recovery.inherit(other.recovery)
@@ -269,7 +269,7 @@ class Coordinator:
         self._jobs.remove(job)
         recovery = job.recovery
         self._ranks.stop(recovery.involved(), False)
-        self._faults.take_fired_at(recovery.involved())  # what has fired in it begins no later one
+        self._faults.take_fired_at(recovery.involved())  # a fault that fired during this recovery begins no later one
         for worker in recovery.incident.dead:
             worker.close()
         for event in job.unread():

@@ -1,10 +1,10 @@
 """One decision per recovery, the same for all ranks: roll back, or roll forward.
 
-Called by: recoveries. Pure: the ranks' positions and the copying policy in, the decision out, so that every case can
-be tested without a process.
+Called by: recoveries. Pure: the ranks' positions and the copying policy in, the decision out, so that every case can be
+tested without a process.
 
-Numbers: a process numbers its own boundaries; boundary n follows its optimizer step n, and after it the next step to
-begin is n + 1. Which boundaries of different ranks belong together is not said by their numbers (cuts.py).
+Numbers: a process numbers its own boundaries; boundary n follows its optimizer step n, and the next step to begin after
+it is n + 1. The numbers do not say which boundaries of different ranks belong together (cuts.py).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class NothingInCommon(Exception):
 
 @dataclass(frozen=True)
 class RankPosition:
-    """How far a rank has got (Position of worker.proto), and whether its memory is gone."""
+    """The progress of a rank (Position of worker.proto), and whether its memory is lost."""
 
     prepared: int
     begun: int
@@ -50,7 +50,7 @@ class RankPosition:
 
 
 def newest_reserves(positions: Mapping[int, RankPosition], before: Boundaries) -> Boundaries | None:
-    """The newest boundaries before these that all ranks can go back to without a peer; None: there are none."""
+    """Returns the newest earlier boundaries to which all ranks can roll back without a peer; None: there are none."""
     return newest_cut(
         {
             number: one.history.only([reserve for reserve in one.reserves if reserve < before[number]])
@@ -62,11 +62,11 @@ def newest_reserves(positions: Mapping[int, RankPosition], before: Boundaries) -
 @dataclass(frozen=True)
 class Decision:
     kind: Kind
-    boundaries: Boundaries  # back to them, or forward to them
+    boundaries: Boundaries  # to which ranks roll back or forward
 
     @property
     def boundary(self) -> int:
-        """The number that all ranks have; of ranks whose numbers differ the largest one."""
+        """The number that all ranks have; where numbers differ, the largest one."""
         return max(self.boundaries.values())
 
     def even(self) -> bool:
@@ -79,16 +79,16 @@ class Decision:
 def decide(
     positions: Mapping[int, RankPosition], peer_mode: bool, forward_failed: bool = False, older: bool = False
 ) -> Decision:
-    """Roll back to the newest boundaries that belong together, which is always possible; or roll forward.
+    """Decides to roll back to the newest boundaries that belong together, which is always possible, or to roll forward.
 
-    In peer mode the state of boundary n is on healthy peers only as long as none of them has begun to change it. Once
-    one has, boundary n exists nowhere as a whole, but every gradient has been reduced: the healthy ranks finish the
-    step, and the lost one takes boundary n + 1 from them. A lost rank that had finished the step counts as a healthy
-    one: copies of its state after the step were made before it was lost. Only ranks that make the same steps can do so.
+    In peer mode healthy peers hold the state of boundary n only until one of them begins to change it. Then no rank has
+    boundary n as a whole, but every gradient has been reduced: the healthy ranks finish the step, and the lost one
+    takes boundary n + 1 from them. A lost rank that had finished the step counts as a healthy one: its state after the
+    step was copied before it was lost. Only ranks that make the same steps can do so.
 
-    forward_failed: a rank could not finish the step; rolling back serves when there are copies after all. older:
-    replays from the newest boundary went another way than the program; the boundary before it, where it is still kept,
-    gives other numbers. Raises NothingInCommon.
+    forward_failed: a rank could not finish the step; rolling back works if there are copies after all. older: replays
+    from the newest boundary diverged from the program; the boundary before it, if still kept, gives other numbers.
+    Raises NothingInCommon.
     """
     cut = newest_cut({number: one.history for number, one in positions.items()})
     if cut is None:
@@ -103,7 +103,7 @@ def decide(
 
 
 def _older(positions: Mapping[int, RankPosition], cut: Boundaries) -> Boundaries | None:
-    """The boundaries before the cut that belong together, where ranks still keep them beside reserves."""
+    """Returns the boundaries before the cut that belong together, where ranks still keep them beside reserves."""
     return newest_cut(
         {number: one.history.only(range(max(1, one.committed), cut[number])) for number, one in positions.items()}
     )

@@ -1,7 +1,7 @@
-"""Ends sessions that cannot go on: their programs get an error, no others do.
+"""Ending of sessions that cannot continue: only their programs get an error.
 
 Called by: recoveries (an error of the program's own, a job that cannot be recovered), the coordinator (a defect of
-jitc). Promise: every given session is ended, also when ending another one fails.
+jitc). Promise: every given session is ended, even if ending another one fails.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from ..ranks.rank import Rank, Ranks
 from ..ranks.states import SessionEvent, SessionState
 from .worker_calls import CALL_SECONDS
 
-#: Time for a killed process to be gone.
+#: Time for a killed process to end.
 DYING_SECONDS = 10.0
 CUDA_ERROR_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 CUDA_ERROR_OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
 
 
 def abandon(ranks: Ranks, session: Rank, status: int, message: str) -> None:
-    """From now on the program gets this error."""
+    """Fails the session: from now on the program gets this error."""
     with ranks.changed:
         if session.state in (SessionState.CLOSED, SessionState.OPENING):
             return
         worker = session.worker
         lives = worker is not None and worker.alive()
         if not lives:
-            ranks.release(session)  # its memory is free by the time it is seen to have failed
+            ranks.release(session)  # its memory is free by the time the failure is visible
         session.failure = message
         session.machine.fire(SessionEvent.FAIL)
         ranks.note(session)
@@ -42,7 +42,7 @@ def abandon(ranks: Ranks, session: Rank, status: int, message: str) -> None:
 
 
 def abandon_starved(ranks: Ranks, session: Rank, why: str) -> str:
-    """The kernel has ended its workers for want of memory. Returns what is said of it."""
+    """Fails a session whose workers the kernel ended for lack of memory. Returns the text for the report."""
     abandon(ranks, session, CUDA_ERROR_OUT_OF_MEMORY, f"{why}, twice at about the same place")
     return f"{session.label()}: {session.failure}"
 
@@ -50,7 +50,7 @@ def abandon_starved(ranks: Ranks, session: Rank, why: str) -> str:
 def give_up(ranks: Ranks, sessions: Iterable[Rank], why: str) -> None:
     """Ends all of these sessions, because their job cannot be recovered.
 
-    Living workers end first: what they hold on the GPU becomes free for others, although the programs may go on. A
+    Living workers end first: what they hold on the GPU becomes free for others, although the programs may continue. A
     program gets its error when it looks for its worker again.
     """
     for session in sessions:
@@ -65,5 +65,5 @@ def give_up(ranks: Ranks, sessions: Iterable[Rank], why: str) -> None:
 
 
 def of_defect(error: Exception) -> str:
-    """The reason for giving up a job after an unexpected exception."""
+    """Returns the reason for giving up a job after an unexpected exception."""
     return f"jitc has a defect ({type(error).__name__}: {error}); the service's output has the details"

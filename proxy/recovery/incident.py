@@ -1,4 +1,4 @@
-"""What went wrong in one recovery: lost workers, reported faults, and whose faults they are.
+"""The cause of one recovery: lost workers, reported faults, and the ranks at fault.
 
 Called by: the coordinator (which begins it), recoveries (which add to it). Promise: every event counts once towards the
 limits, and only the sessions that an event names are involved.
@@ -16,24 +16,24 @@ from ..ranks.rank import Rank, Ranks, Worker
 from ..ranks.states import SessionState
 from .limits import Limits
 
-#: After these the device's context cannot be used any more, so its worker is replaced.
-#: Not HUNG_COLLECTIVE: every rank of the communicator reports it, and replacing all of them would lose the state that
-#: they have of each other. The fence gives their collectives up; a worker whose device does not come to rest then ends
-#: itself, and the rank that really hangs is found by its kernel or its silence.
+#: After these the device's context is unusable, so its worker is replaced. HUNG_COLLECTIVE is not among them: every
+#: rank of the communicator reports it, and replacing all of them would lose the state that they have of each other. The
+#: fence gives their collectives up; a worker whose device does not become idle then ends itself, and the rank that
+#: really hangs is found by its kernel or its silence.
 RESTART_CAUSES = ("sticky-error", "device-lost", "ecc-error", "xid", HUNG_KERNEL)
 
-#: Of these, after which a device's memory may be as it was. Not a lost GPU nor an ECC error, which are about the memory
-#: itself, nor a kernel that does not end: nothing can be read beside it.
+#: The causes among these after which a device's memory may be intact. A lost GPU and an ECC error are not, since they
+#: concern the memory itself, nor is a kernel that does not end: nothing can be read beside it.
 READABLE_CAUSES = ("sticky-error",)
 
-#: The op waits for a process that has ended, or a kernel found numbers that the program must not give it (an index out
-#: of range): no replay helps, and the program gets the error the first time.
+#: The op waits for a process that has ended, or a kernel found numbers that the program must not pass (an index out of
+#: range): no replay helps, and the program gets the error the first time.
 OWN_CAUSES = (COMMUNICATOR_ENDED, "device-assert")
 
 
 @dataclass(eq=False)
 class Incident:
-    """Begins with one event; a recovery adds those that come while it runs."""
+    """The events of one recovery: the one that begins it, and those that come while it runs."""
 
     detect_seconds: float = 0.0
     since: float = field(default_factory=time.monotonic)
@@ -41,7 +41,7 @@ class Incident:
     gpus: list[int] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     dead: list[Worker] = field(default_factory=list)
-    culprits: list[str] = field(default_factory=list)  # ranks that hung, or that others have waited for
+    culprits: list[str] = field(default_factory=list)  # ranks that hung, or for which others have waited
     _unhealthy: list[Worker] = field(default_factory=list)
     _sessions: list[Rank] = field(default_factory=list)
     _faults: list[tuple[FaultReported, bool]] = field(default_factory=list)
@@ -69,8 +69,8 @@ class Incident:
             self.involve([event.session])
 
     def lose(self, worker: Worker) -> None:
-        """A fence finds that it does not work any more. Its peers may have noticed that before the kernel tells its
-        end, which is then told to nobody: the GPU's driver lets a process go only once its memory is free."""
+        """Adds a worker that a fence finds not working. Its peers may have noticed that before the kernel reports its
+        end, which is then reported to no one: the GPU's driver releases a process only once its memory is free."""
         if worker.gpu is not None and not worker.replaced:
             self._note(worker.cause, worker.gpu, worker.message)
 
@@ -92,27 +92,27 @@ class Incident:
         return [one for one in self._sessions if one.state not in (SessionState.CLOSED, SessionState.FAILED)]
 
     def job(self, ranks: Ranks) -> str:
-        """The job's name, also when its sessions have ended."""
+        """Returns the job's name, even after its sessions have ended."""
         return ranks.job_of(self._sessions[0]) if self._sessions else ""
 
     def reported_causes(self) -> list[str]:
-        """The causes; that of a validation only when there is no other."""
+        """Returns the causes; a validation is listed only if there is no other cause."""
         return [cause for cause in self.causes if cause != VALIDATION] or self.causes
 
     def validates(self) -> bool:
-        """Nothing is wrong: ranks have stopped to be validated."""
+        """Returns whether nothing is wrong: ranks have only stopped to be validated."""
         return self.causes == [VALIDATION]
 
     def own_faults(self) -> list[tuple[Rank, FaultReported]]:
-        """The program's own faults: they came back at the same op after enough replays."""
+        """Returns the program's own faults: they came back at the same op after enough replays."""
         return [(fault.session, fault) for fault, own in self._faults if own]
 
     def failed_at(self, session: Rank) -> int:
-        """The newest op that has failed in the session; 0: none."""
+        """Returns the newest op that has failed in the session; 0: none."""
         return max((fault.sequence for fault, _ in self._faults if fault.session is session), default=0)
 
     def kill_unusable(self) -> None:
-        """Kills workers whose device cannot be used any more."""
+        """Kills workers whose device is unusable."""
         for session in self.unusable(RESTART_CAUSES):
             if session.worker is not None:
                 session.worker.replace()
@@ -120,12 +120,12 @@ class Incident:
             worker.replace()
 
     def readable(self) -> Sequence[Rank]:
-        """Of those, the ones that rely on peers and may still be able to say what they hold."""
+        """Returns the unusable sessions that rely on peers and whose workers may still be able to read their memory."""
         found = self.unusable(READABLE_CAUSES)
         return [one for one in found if one.peer_mode and one.worker not in self._unhealthy]
 
     def unusable(self, causes: Iterable[str]) -> Sequence[Rank]:
-        """Sessions whose worker lives and is to be replaced for one of these causes."""
+        """Returns sessions whose worker lives and is to be replaced for one of these causes."""
         return [
             fault.session
             for fault, own in self._faults
@@ -140,7 +140,7 @@ class Incident:
         return any(session in sessions for session in self._sessions)
 
     def concerns(self, event: Event, group: Sequence[Rank], replaying: bool) -> bool:
-        """Whether the event makes the recovery of this group start again."""
+        """Returns whether the event makes the recovery of this group start again."""
         if isinstance(event, (WorkerDied, GpuUnhealthy)):
             session = event.session
             if session is None:
@@ -167,7 +167,7 @@ class Incident:
 
 
 def _returns_too_often(fault: FaultReported, limits: Limits) -> bool:
-    """Counts the fault. Returns True when no further replay is to be tried."""
+    """Counts the fault. Returns whether no further replay is to be tried."""
     if fault.cause == ASTRAY:
         return limits.count_astray(fault.session.number)
     real = fault.cause not in (VALIDATION, DIVERGENCE)

@@ -1,7 +1,7 @@
 """A job that is being recovered: its recovery in a thread of its own, and the queue of its events.
 
-Called by: the coordinator. Promises: jobs do not wait for each other; RecoveryEnded follows in any case, also when the
-recovery raises an unexpected exception: this job is then given up with the reason, and no other.
+Called by: the coordinator. Promises: jobs do not wait for each other; RecoveryEnded follows in any case, even if the
+recovery raises an unexpected exception: only this job is then given up, with the reason.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..ranks.rank import Rank
 from .ending import of_defect
 from .recovery import Recovery
 
-#: Time for a recovery to stop: calls under way are given up at once.
+#: Time for a recovery to stop: calls in flight are given up at once.
 STOP_SECONDS = 30.0
 
 
 class Job:
-    """From the first fault until RecoveryEnded has been handled."""
+    """A job from its first fault until RecoveryEnded has been handled."""
 
     def __init__(
         self, number: int, recovery: Recovery, events: EventQueue, ended: Callable[[Event], None]
@@ -34,7 +34,7 @@ class Job:
         self._thread.start()
 
     def touches(self, sessions: Sequence[Rank]) -> bool:
-        """Whether events of these sessions concern this recovery."""
+        """Returns whether events of these sessions concern this recovery."""
         recovery = self.recovery
         return recovery.incident.touches(sessions) or any(session in sessions for session in recovery.group)
 
@@ -42,11 +42,11 @@ class Job:
         self._events.put(event)
 
     def unread(self) -> list[Event]:
-        """Events that came after the recovery was over."""
+        """Returns the events that came after the recovery was over."""
         return self._events.take(lambda _: True)
 
     def stop(self) -> None:
-        """Ends it without a result."""
+        """Ends the recovery without a result."""
         self._events.stop()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(STOP_SECONDS)

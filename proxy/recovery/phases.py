@@ -1,7 +1,7 @@
 """The state machine of a recovery: its phases, in order, and the seconds that they took.
 
-Called by: recoveries, each with a Timeline of its own. Promises: phases follow the table; a phase that another fault
-repeats has its seconds added up, so that the report's phases sum up to the whole; `parts` has each of them by itself.
+Called by: recoveries, each with a Timeline of its own. Promises: phases follow the table; the seconds of a phase that
+another fault repeats are added up, so that the report's phases sum up to the whole; `parts` lists each one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TABLE = {
     **{(phase, PhaseEvent.FAULT): Phase.DETECTED for phase in _OPEN},
     **{(phase, PhaseEvent.GIVE_UP): Phase.GIVEN_UP for phase in _OPEN},
 }
-#: What is done in each of them, as reports name it.
+#: The work done in each phase, as reports name it.
 NAMES = {
     Phase.DETECTED: "fence",
     Phase.FENCED: "rebuild",
@@ -78,11 +78,11 @@ class Timeline:
         self._last = time.monotonic()
         self.began = self._last - detect_seconds  # when the fault was noticed
         self.parts = [Part("detect", self.began, detect_seconds, 1)]
-        self.newest = self._last  # when the newest event came, whatever it was
+        self.newest = self._last  # when the newest event of any kind came
         self._attempt = 1
 
     def fire(self, event: PhaseEvent) -> None:
-        """Whatever ends it: time that a fault has made vain is of the phase that it came in."""
+        """Ends the phase, whatever the event: time that a fault has wasted counts for the phase in which it came."""
         name = NAMES.get(self.machine.state)
         self.machine.fire(event)
         self.newest = now = time.monotonic()

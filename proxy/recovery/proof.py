@@ -1,14 +1,14 @@
-"""Whether recoveries have brought back what there was: ranks are compared at the first boundary after each of them.
+"""Proofs that recoveries restored the state: ranks are compared at the first boundary after each recovery.
 
 When a recovery ends, its ranks have been restored to one cut, block by block, and the replay has given all results that
-the programs had read. What else came of it shows at the first boundary that all ranks have after it: their
-communicators have done the same (else boundaries do not belong together), and blocks that ranks had held equal before
-the fault are equal again. The job does not wait for that.
+the programs had read. Anything else shows at the first boundary that all ranks have after it: their communicators have
+done the same (else boundaries do not belong together), and blocks that were equal between ranks before the fault are
+equal again. The job does not wait for that.
 
-Called by: the coordinator, in its thread. Promises: a recovery whose ranks differ then, or of which a rank waits for a
-collective that no other rank gives (one has ended, say), has the outcome "not proven: ...", which programs, the
-service's output and `jitc report` say; one after which no block was compared is never called proven; each proof ends,
-at the latest with the sessions.
+Called by: the coordinator, in its thread. Promises: if the ranks then differ, or one waits for a collective that no
+other rank submits (one has ended, say), the recovery's outcome is "not proven: ...", which programs, the service's
+output and `jitc report` show; a recovery after which no block was compared is never called proven; each proof ends, at
+the latest with the sessions.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from ..status.documents import document
 from .recovery import Recovery
 from .report import NOT_COMPARED, NOT_PROVEN, NOTHING_TO_COMPARE, PENDING, PROVEN, Reports
 
-#: So long after a recovery the next boundary is looked for often: usually a minibatch takes no longer.
+#: For so long after a recovery its next boundary is polled often: usually a minibatch takes no longer.
 OFTEN_SECONDS = 5.0
-#: What a rank reports that waits for a collective which others do not give.
+#: The causes that a rank reports when it waits for a collective which others do not submit.
 LONELY = (HUNG_COLLECTIVE, COMMUNICATOR_ENDED)
 
 
 @dataclass(eq=False)
 class Proof:
-    """Of one recovery."""
+    """The proof of one recovery."""
 
     group: Sequence[Rank]
     boundaries: Boundaries
     causes: list[str]
-    report: int = 0  # its number
+    report: int = 0  # the report's number
     since: float = field(default_factory=time.monotonic)
     state: str = PENDING
     boundary: int = 0
     blocks: int = 0
     text: str = "ranks are compared at their next boundary"
-    seconds: float = 0.0  # that the comparison took
+    seconds: float = 0.0  # duration of the comparison
 
     def described(self) -> model.Proof:
         return model.Proof(
@@ -76,7 +76,7 @@ class Proof:
 
 
 class Proofs:
-    """Those that are not over."""
+    """All pending proofs."""
 
     def __init__(self, ranks: Ranks, reports: Reports, policies: Policies) -> None:
         self._ranks, self._reports = ranks, reports
@@ -84,7 +84,7 @@ class Proofs:
         self._pending: list[Proof] = []
 
     def begin(self, recovery: Recovery) -> None:
-        """Reports the recovery, and watches what comes of it."""
+        """Reports the recovery, and begins its proof."""
         decided = recovery.decision.boundaries if recovery.decision is not None else {}
         boundaries = {one.number: decided[one.number] for one in recovery.group if one.number in decided}
         proof = Proof(recovery.group, boundaries, recovery.incident.causes)
@@ -97,7 +97,7 @@ class Proofs:
         proof.report = self._reports.add(recovery, proof.described())
 
     def busy(self) -> bool:
-        """Whether ticks must come fast."""
+        """Returns whether ticks must come fast."""
         return any(time.monotonic() - one.since < OFTEN_SECONDS for one in self._pending)
 
     def tick(self) -> None:
@@ -110,7 +110,7 @@ class Proofs:
                 self._over(proof)
 
     def _look_at_those_left(self, proof: Proof) -> None:
-        """They may yet wait in vain for a rank that has ended; once each has another boundary, they have not."""
+        """Updates a proof after the end of a rank: others may wait for it in vain until each has another boundary."""
         living = proof.living()
         left = {one.number: proof.boundaries[one.number] for one in living if one.number in proof.boundaries}
         ended = ", ".join(one.label() for one in proof.group if one not in living)
@@ -120,7 +120,7 @@ class Proofs:
             self._over(proof)
 
     def disturbed(self, group: Sequence[Rank], event: Event) -> None:
-        """Another fault of the job, before its ranks were compared."""
+        """Ends the proof, because of another fault of the job before its ranks were compared."""
         for proof in self._of(group):
             if isinstance(event, FaultReported) and event.cause in LONELY and event.cause not in proof.causes:
                 why = f"{event.cause}: {event.message}"

@@ -1,10 +1,10 @@
-"""What each rank did during a recovery, and when: for the report's timeline.
+"""The activity of each rank during a recovery, for the report's timeline.
 
 Called by: one recovery and its parts; gRPC threads, when a call to a worker is over. Promises: it measures and decides
 nothing; a span lies inside its recovery; thread-safe.
 
-Spans of a rank are what the recovery had its worker do. In between it waits for other ranks; before it was stopped, and
-after it has caught up, it computes.
+Spans of a rank are what the recovery had its worker do. Between spans the rank waits for other ranks; before it was
+stopped, and after it has caught up, it computes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..ranks.rank import Rank
 from ..status import report as model
 from .phases import Timeline
 
-#: Calls to a worker -> the phase that a rank spends in them. Other calls only ask.
+#: Calls to a worker -> the phase that a rank spends in them. Other calls only query.
 PHASES = {
     "Fence": "fence", "Keep": "rebuild", "Rollback": "restore", "FinishStep": "restore", "SkipStep": "restore",
     "Send": "restore", "Receive": "restore", "Export": "restore", "Import": "restore", "Resume": "resume",
@@ -41,14 +41,14 @@ class RankTimes:
         self._lock = threading.Lock()
         self._spans: dict[int, list[Span]] = {}
         self._stopped: dict[int, float] = {}
-        self._computed: dict[int, float] = {}  # since when each rank had computed
+        self._computed: dict[int, float] = {}  # the time since which each rank had computed
         self._lost: set[int] = set()
         self._replaying: dict[int, float] = {}
 
     # -- from the recovery --------------------------------------------------------------------------
 
     def fenced(self, group: Iterable[Rank], lost: set[int]) -> None:
-        """An attempt begins. A replay that is under way ends with it."""
+        """Notes that an attempt begins, which ends a running replay."""
         now = time.monotonic()
         self.replayed(list(self._replaying))
         with self._lock:
@@ -59,7 +59,7 @@ class RankTimes:
 
     @contextlib.contextmanager
     def rebuilds(self, session: int) -> Iterator[None]:
-        """The worker of this session is replaced meanwhile."""
+        """Records the time in which the worker of this session is replaced."""
         start = time.monotonic()
         try:
             yield
@@ -67,18 +67,18 @@ class RankTimes:
             self._add(session, "rebuild", start)
 
     def replays(self, sessions: Iterable[int]) -> None:
-        """These sessions run again what they had run."""
+        """Notes that these sessions begin to run again what they had run."""
         self._replaying = dict.fromkeys(sessions, time.monotonic())
 
     def replayed(self, sessions: Iterable[int]) -> None:
-        """These sessions are where they were, or have been interrupted."""
+        """Notes that these sessions have caught up, or have been interrupted."""
         for session in sessions:
             start = self._replaying.pop(session, None)
             if start is not None:
                 self._add(session, "replay", start)
 
     def called(self, session: int, method: str, start: float, _: object = None) -> None:
-        """A call to the worker of this session is over."""
+        """Notes that a call to the worker of this session is over."""
         if method in PHASES:
             self._add(session, PHASES[method], start)
 
@@ -89,8 +89,8 @@ class RankTimes:
     # -- the report -----------------------------------------------------------------------------------
 
     def described(self, timeline: Timeline, involved: Iterable[Rank]) -> dict[str, Any]:
-        """Fields of the report. The recovery is over. All times count from when the fault was noticed, which `began`
-        gives by the clock."""
+        """Returns fields of the report, once the recovery is over. All times count from when the fault was noticed,
+        which `began` gives as wall-clock time."""
         now = time.monotonic()
         self.replayed(list(self._replaying))
         began, end = timeline.began, timeline.newest
@@ -114,7 +114,7 @@ class RankTimes:
             for one in sorted(self._spans.get(number, ()), key=lambda one: one.start)
         ]
         replays = [one.end for one in spans if one.phase == "replay"]
-        caught_up = max(replays, default=end)  # it computes from then on
+        caught_up = max(replays, default=end)  # the rank computes from then on
         return model.RankTimes(
             session=number, name=session.label(), rank=session.rank, gpu=session.gpu, lost=lost,
             computed=_rounded(max(0.0, stopped - self._computed[number])), stopped=_rounded(stopped - began),
@@ -127,7 +127,7 @@ class RankTimes:
 
 
 def _covered(spans: Sequence[Span]) -> float:
-    """Seconds in which at least one span runs. The spans are in the order of their starts."""
+    """Returns the seconds in which at least one span runs. The spans are in the order of their starts."""
     seconds, until = 0.0, float("-inf")
     for one in spans:
         seconds += max(0.0, one.end - max(one.start, until))

@@ -1,8 +1,8 @@
 """One recovery: fence, rebuild, decide, restore, resume, replay; all of it again after a second fault.
 
 Called by: the coordinator, in a thread of the job (job.py). Promises: all ranks of the job get one decision; clients
-only notice a wait; it ends in DONE, in GIVEN_UP or when no session is left, and reports what it did and how long each
-part took; events of other jobs neither interrupt nor end it.
+only notice a wait; a recovery ends in DONE, in GIVEN_UP or when no session is left, and reports what it did and how
+long each part took; events of other jobs neither interrupt nor end it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class GivenUp(Exception):
 
 
 class Recovery:
-    """Lives from the first fault of a group until the replay has caught up."""
+    """The recovery of a group, from its first fault until the replay has caught up."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Recovery:
         self.attempts = Attempts()
         self.failure = ""
         self.handed_over: list[str] = []  # errors given to programs
-        # Between results and those of the replay.
+        # Differences between the original results and those of the replay.
         self.differences: dict[str, Any] = {"results": 0, "largest": 0.0, "bound": 0.0}
         self._positions: dict[int, Any] = {}
         self._lost: set[int] = set()
@@ -90,7 +90,7 @@ class Recovery:
         return list({*self.incident.sessions(), *self.group})
 
     def inherit(self, other: Recovery) -> None:
-        """The other recovery's job has become part of this one; that recovery has been stopped."""
+        """Takes over another recovery, which has been stopped: its job has become part of this one."""
         self.incident.inherit(other.incident)
 
     # -- one attempt ------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class Recovery:
     def _attempt(self) -> None:
         self.group = list(self._ranks.group(self.incident.sessions()))
         if not self.group and self.handed_over:
-            return  # the programs have ended after the errors that they got
+            return  # the programs have ended after their errors
         if not self.group:
             raise GivenUp("the processes have ended")
         self.job = self._ranks.job_of(self.group[0])
@@ -139,7 +139,7 @@ class Recovery:
         return epoch
 
     def _begin_keeping(self, epoch: int) -> CallsUnderWay | None:
-        """Survivors copy the state that only they hold while lost ranks are rebuilt: survivors may be lost as well."""
+        """Has survivors copy the state that only they hold while lost ranks are rebuilt: they may be lost as well."""
         if not self._lost or not self._policies.peer_mode(self.group):
             return None
         requests = [
@@ -207,7 +207,7 @@ class Recovery:
         self.timeline.fire(PhaseEvent.RESTORE)
 
     def _hand_over(self) -> None:
-        """A fault that returned too often is the program's own: its session gets the error instead of a replay."""
+        """Fails each session whose fault returned too often: its program gets its own error instead of a replay."""
         for session, fault in self.incident.own_faults():
             if session in self.group and session.state is not SessionState.FAILED:
                 abandon(self._ranks, session, fault.status, fault.message)
@@ -236,7 +236,7 @@ class Recovery:
         self.timeline.fire(PhaseEvent.RESUME)
 
     def _wait_for_replay(self) -> None:
-        """Each lost rank executes all that it had received, the others all that they had executed."""
+        """Waits until each lost rank has executed all that it had received, the others all that they had executed."""
         executed = self._replay.wait(self.group, self._replay_end)
         for one in self.group:
             position = self._positions.get(one.number)
@@ -247,7 +247,7 @@ class Recovery:
         self.timeline.fire(PhaseEvent.REPLAY)
 
     def _replay_end(self, session: Rank) -> int:
-        """The newest op that must run again; 0 for a session that has ended."""
+        """Returns the newest op that must run again; 0 for a session that has ended."""
         position = self._positions.get(session.number)
         if position is None or session.worker is None or session.state is SessionState.CLOSED:
             return 0
@@ -263,7 +263,7 @@ class Recovery:
         return self.incident.concerns(event, self.group, replaying)
 
     def _drop_known_faults(self) -> None:
-        """Faults that the group reported before the fence belong to this attempt; later ones interrupt it."""
+        """Adds faults that the group reported before the fence to this attempt; later ones interrupt it."""
         for event in self._events.take(self._concerns):
             self.incident.add(event, self._limits)
         self._end_unusable()
@@ -271,7 +271,7 @@ class Recovery:
             raise Interrupted("a worker was lost as well")
 
     def _end_unusable(self) -> None:
-        """Ends workers whose device cannot be used any more; what they alone hold is kept where it can be read."""
+        """Ends workers whose device is unusable; state that only they hold is kept if it can be read."""
         if sick := self.incident.readable():
             self.transfers.notes.extend(rescue(sick, self._ranks.next_epoch(sick)))
         self.incident.kill_unusable()
@@ -303,7 +303,7 @@ class Recovery:
         give_up(self._ranks, self.involved(), why)
 
     def rank_positions(self) -> dict[int, RankPosition]:
-        """The position of each rank at the fence, by session."""
+        """Returns the position of each rank at the fence, by session."""
         return {number: RankPosition.told(one, number in self._lost) for number, one in self._positions.items()}
 
 

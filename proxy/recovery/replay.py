@@ -14,13 +14,13 @@ from ..ranks.rank import Rank
 from .rank_times import RankTimes
 from .worker_calls import WorkerCalls
 
-#: Seconds between questions for the replay's progress, and the longest time without any.
+#: Seconds between polls of the replay's progress, and the longest time without any.
 POLL, SECONDS = 0.005, 600.0
 _nothing = threading.Event()
 
 
 class Stuck(Exception):
-    """A replay makes no progress; the text says whose."""
+    """A replay makes no progress; the text names its ranks."""
 
 
 class Replay:
@@ -35,7 +35,7 @@ class Replay:
         self.furthest = 0  # ops, of all sessions together
 
     def wait(self, group: Sequence[Rank], end: Callable[[Rank], int]) -> dict[int, int]:
-        """Waits until each session has executed its last op. Returns each newest op. Raises Stuck, Interrupted."""
+        """Waits until each session has executed its last op. Returns their newest ops. Raises Stuck, Interrupted."""
         waiting, since = list(group), time.monotonic()
         self._times.replays([one.number for one in group])
         executed = dict.fromkeys((one.number for one in group), 0)

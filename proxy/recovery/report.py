@@ -23,11 +23,11 @@ from .decide import RankPosition
 if TYPE_CHECKING:
     from .recovery import Recovery
 
-#: Older ones are dropped, so that a long-lived service stays small.
+#: Reports kept; older ones are dropped, so that a long-lived service stays small.
 KEPT = 1000
-#: Of these, that the next service finds.
+#: Reports that the next service finds.
 LOGGED = 100
-#: What ranks did in older ones is dropped first: that of thousands of ranks is more than a reply can take.
+#: Spans kept; those of the oldest reports are dropped first: a reply cannot hold the spans of thousands of ranks.
 KEPT_SPANS = 50_000
 
 #: States of a proof (proof.py).
@@ -47,7 +47,7 @@ class Reports:
         self._count = max(map(int, left), default=0)
 
     def add(self, recovery: Recovery, proof: model.Proof) -> int:
-        """Returns the report's number. proof: what is known of what came of it (proof.py)."""
+        """Adds a report, and returns its number. proof: what is known so far of the recovery's proof (proof.py)."""
         document = describe(recovery, proof)
         with self._lock:
             self._documents = [*self._documents[-KEPT + 1 :], document]
@@ -60,7 +60,7 @@ class Reports:
         return number
 
     def amend(self, number: int, changes: dict[str, Any]) -> None:
-        """What has become known of a recovery since it was reported; nothing where that is kept no longer."""
+        """Adds facts that became known after the report; has no effect if the report is no longer kept."""
         with self._lock:
             at = number - 1 - self._count + len(self._documents)
             if at < 0:
@@ -75,7 +75,7 @@ class Reports:
 
 
 def _left(document: dict[str, Any]) -> dict[str, Any]:
-    """Of the service before: what that was still looking for, nobody looks for any more."""
+    """Returns a document of the previous service; a proof that was pending there is no longer watched."""
     proof = document.get("proof", {})
     if proof.get("state") != PENDING:
         return document
@@ -83,7 +83,7 @@ def _left(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _drop_old_spans(documents: list[dict[str, Any]]) -> None:
-    """A document may be under way to somebody, so it is replaced, not changed."""
+    """Drops the oldest spans. A document may be in use by a reader, so it is replaced, not changed."""
     kept = 0
     for at in range(len(documents) - 1, -1, -1):
         count = sum(len(one["spans"]) for one in documents[at]["ranks"])
@@ -95,7 +95,7 @@ def _drop_old_spans(documents: list[dict[str, Any]]) -> None:
 
 
 def describe(recovery: Recovery, proof: model.Proof) -> dict[str, Any]:
-    """The document of a recovery that is over."""
+    """Returns the document of a recovery that is over."""
     incident, decision = recovery.incident, recovery.decision
     boundaries = sorted(decision.boundaries.items()) if decision else []
     found = model.Recovery(
@@ -158,6 +158,6 @@ def _where(document: dict[str, Any]) -> str:
 
 
 def culprits_text(document: dict[str, Any]) -> str:
-    """The ranks that others waited for, in brackets; empty when none is known."""
+    """Returns the ranks for which others waited, in brackets; empty when none is known."""
     names = document.get("culprits")
     return f" (others waited for {', '.join(names)})" if names else ""

@@ -1,7 +1,7 @@
 """Calls to the workers of several sessions at once, given up as soon as an event concerns the group.
 
 Called by: recoveries, in the thread of their job. Promise: returns all replies, or raises Interrupted as soon as an
-event concerns the group; never hangs. Calls still under way then have no effect: workers refuse calls of a recovery
+event concerns the group; never hangs. Calls still in flight then have no effect: workers refuse calls of a recovery
 once a newer one has fenced them, and end those that take long.
 """
 
@@ -23,10 +23,10 @@ from .rank_times import RankTimes
 
 #: Longer than any of these calls takes; a worker that overruns it is treated as lost.
 CALL_SECONDS = 60.0
-#: A worker that dies closes its connections before the kernel counts it as ended: its GPU is torn down in between.
-#: So long it is left to itself.
+#: Time for which a dying worker is left to itself: it closes its connections before the kernel counts it as ended, and
+#: its GPU is torn down in between.
 ENDING_SECONDS = 2.0
-#: Between looks whether it has ended, where nothing is told.
+#: Seconds between looks whether it has ended, where there is no notification.
 LOOK_SECONDS = 0.25
 
 
@@ -39,7 +39,8 @@ class Refused(Exception):
 
 
 def want_open(sessions: Sequence[Rank]) -> None:
-    """With the ranks locked: programs end whenever they like, also since the group was looked up."""
+    """Raises Interrupted if a session is closed: programs may end at any time, also since the group was looked up.
+    Requires the ranks' lock."""
     if ended := [one.label() for one in sessions if one.state is SessionState.CLOSED]:
         raise Interrupted(f"{', '.join(ended)} ended")
 
@@ -68,11 +69,11 @@ class WorkerCalls:
         return self.all(method, [(session, request)])[session.number]
 
     def all(self, method: str, requests: Iterable[tuple[Rank, Any]], seconds: float = CALL_SECONDS) -> dict[int, Any]:
-        """One method for many sessions. Returns the replies by session."""
+        """Calls one method for many sessions. Returns the replies by session."""
         return self.all_of({method: list(requests)}, seconds)
 
     def all_of(self, requests: Mapping[str, list[tuple[Rank, Any]]], seconds: float) -> dict[int, Any]:
-        """Several methods at once, one for each session."""
+        """Calls several methods at once, one for each session. Returns the replies by session."""
         return self.answers(self.begin(requests, seconds))
 
     def begin(self, requests: Mapping[str, list[tuple[Rank, Any]]], seconds: float) -> CallsUnderWay:
@@ -86,7 +87,7 @@ class WorkerCalls:
                     raise Interrupted(f"the worker of {session.label()} is dead")
                 future = worker.ask(method, request, seconds)
                 done = functools.partial(self._times.called, session.number, method, time.monotonic())
-                future.add_done_callback(done)  # before poke: who is woken by it finds the time noted
+                future.add_done_callback(done)  # before poke: a thread that it wakes finds the time noted
                 future.add_done_callback(self._events.poke)
                 asked.futures[session.number] = future
                 asked.sessions[session.number] = session, method
@@ -111,8 +112,8 @@ class WorkerCalls:
         return finished
 
     def await_ends(self, sessions: Iterable[Rank]) -> None:
-        """Of the workers that these have had: until then their GPUs may write to memory that is to be restored. Raises
-        Refused when one does not end."""
+        """Waits for the ends of the workers that these sessions have had: until then their GPUs may write to memory
+        that is to be restored. Raises Refused when one does not end."""
         for session in sessions:
             if session.worker is not None:
                 self._await_end(session.worker)
@@ -134,7 +135,7 @@ class WorkerCalls:
         if code is grpc.StatusCode.UNAVAILABLE and worker is not None and _is_over(worker):
             raise Interrupted(f"the worker of {session.label()} has ended")
         if session.state is not SessionState.CLOSED and worker is not None and worker.works():
-            # It lives but cannot do its part, so it is treated as lost.
+            # The worker lives but cannot do its part, so it is treated as lost.
             print(
                 f"jitc-proxyd: {method} of {session.label()} failed ({code}: {future.details()})",
                 file=sys.stderr,
@@ -146,12 +147,12 @@ class WorkerCalls:
 
 
 def _is_over(worker: Worker) -> bool:
-    """Its connections are cut: it ends, or is about to."""
+    """Returns whether the worker's connections are cut: it is ending, or is about to."""
     return not worker.works() or worker.ends_within(ENDING_SECONDS)
 
 
 def _over(futures: Mapping[int, Any]) -> bool:
-    """Whether all have answered, or one has failed; the answers of the others do not matter then."""
+    """Returns whether all have answered, or one has failed; the answers of the others do not matter then."""
     done = [one for one in futures.values() if one.done()]
     return len(done) == len(futures) or any(one.exception() is not None for one in done)
 

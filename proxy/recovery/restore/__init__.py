@@ -1,1 +1,1 @@
-"""Brings memory to one boundary: which block has the bytes, and how they travel."""
+"""Restoring of memory to one boundary: which block has the bytes, and how they travel."""

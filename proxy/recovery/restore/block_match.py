@@ -1,8 +1,8 @@
-"""Which block of a healthy rank holds the bytes that a lost rank is missing.
+"""Matching of blocks: which block of a healthy rank holds the bytes that a lost rank is missing.
 
-Called by: restores. Pure. Blocks are matched by content hash where it is known (the surest way). What a rank is missing
-after an optimizer step that it has not run is known only as it was before the step: then by ordinal and size, with a
-rank that had the same before the step. Never by address.
+Called by: restores. Pure. Blocks are matched by content hash where it is known (the surest way). The blocks that a rank
+is missing after an optimizer step that it has not run are known only as they were before the step; they are matched by
+ordinal and size, with a rank that had the same before the step. Blocks are never matched by address.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class Block:
     in_place: bool = False  # of a missing one: the content from before the step is there
 
     def unchanged(self) -> bool:
-        """Whether the step of the rank that has it left it alone."""
+        """Returns whether the step of the rank that has the block left it alone."""
         return bool(self.before) and self.before == self.hash
 
 
 @dataclass(frozen=True)
 class Pair:
-    """source on the peer, target on the lost rank."""
+    """A block on the peer (source) and its target on the lost rank."""
 
     source: Block
     target: Block
@@ -42,7 +42,7 @@ class Plan:
 
 
 def plan(missing: Iterable[Block], peer: Iterable[Block]) -> Plan:
-    """Serves each missing block from the peer, where the peer has it."""
+    """Assigns each missing block one of the peer's, where the peer has it."""
     rows = list(peer)
     by_hash: dict[tuple[bytes, int], Block] = {}
     for row in reversed(rows):
@@ -62,7 +62,7 @@ def plan(missing: Iterable[Block], peer: Iterable[Block]) -> Plan:
 
 
 def is_its_own(block: Block, peers: Iterable[Iterable[Block]]) -> bool:
-    """Whether what the rank had before the step is what it is missing after it: the content is in place, and each of
-    the peers that has such a block, with a content of its own, has found that the step leaves it alone."""
+    """Returns whether the rank already has what it is missing after the step: the content from before is in place, and
+    each of the peers that has such a block, with a content of its own, has found that the step leaves it alone."""
     same = [row for rows in peers for row in rows if (row.ordinal, row.size) == (block.ordinal, block.size)]
     return block.in_place and bool(same) and all(row.unchanged() for row in same)

@@ -1,11 +1,11 @@
 """Reads the memory of a worker whose device refuses all work, before the worker is killed.
 
 A sticky error makes a device useless, yet its memory can often be read. In peer mode the newest boundary lacks copies
-of what other ranks hold as well; here the sick worker makes them itself, in memory of the node, and the worker that
-follows it finds them there. So its state comes back without a replica.
+of what other ranks hold as well; here the sick worker makes them itself, in node memory, and the worker that follows it
+finds them there. So its state comes back without a replica.
 
 Called by: recoveries, right before they end such workers. Promises: only blocks that are what they were at the boundary
-are kept (content hashes say so); a worker that cannot read its memory any more, or does not answer in time, is ended
+are kept (content hashes confirm it); a worker that can no longer read its memory, or does not answer in time, is ended
 like any other, and peers give its state back; never raises.
 """
 
@@ -25,7 +25,7 @@ FENCE_SECONDS, KEEP_SECONDS = 10.0, 30.0
 
 
 def rescue(sessions: Iterable[Rank], epoch: int) -> list[str]:
-    """Returns a line for each of these sessions, which rely on peers: what came of it."""
+    """Rescues these sessions, which rely on peers. Returns a line for each with the result."""
     fenced = _ask(
         "Fence", sessions, lambda one: worker_pb2.SessionRequest(session=one.number, epoch=epoch), FENCE_SECONDS
     )
@@ -39,14 +39,14 @@ def rescue(sessions: Iterable[Rank], epoch: int) -> list[str]:
 
 
 def say_kept(label: str, answer: Any) -> None:
-    """A survivor has kept what a lost rank may need."""
+    """Reports that a survivor has kept state that a lost rank may need."""
     if not answer.cancelled() and answer.exception() is None:
         message = answer.result().message or f"{answer.result().bytes} bytes"
         print(f"jitc-proxyd: state of peers that {label} holds is copied: {message}", file=sys.stderr, flush=True)
 
 
 def _ask(method: str, sessions: Iterable[Rank], request: Any, seconds: float) -> list[tuple[Rank, Any]]:
-    """All at once; None of one that does not answer or refuses."""
+    """Calls all workers at once; the answer is None for one that does not answer or refuses."""
     asked = [
         (one, one.worker.ask(method, request(one), seconds))
         for one in sessions

@@ -1,4 +1,4 @@
-"""Brings the group's memory to boundaries that belong together: from copies where a rank has them, else from a peer.
+"""Restores the group's memory to boundaries that belong together: from copies where a rank has them, else from a peer.
 
 Called by: recoveries, between decide and resume. Promise: afterwards every rank of the group is at its boundary of one
 consistent cut (cuts.py), which their own counts confirm, or CannotRestore says what is missing.
@@ -42,12 +42,12 @@ class Restore:
     ) -> None:
         self._calls, self._transfers, self._group, self._epoch = calls, transfers, group, epoch
         self._positions = positions
-        self._not_forward = ""  # why a roll-forward was not possible, where one was tried
+        self._not_forward = ""  # why a roll-forward was not possible, if one was tried
         self.bytes = 0
 
     def back(self, boundaries: Boundaries) -> Boundaries:
-        """To these boundaries; where they are held nowhere any more, to the newest before them that all ranks have
-        whole. Returns which they were.
+        """Rolls back to these boundaries; if they are no longer held anywhere, to the newest before them that all ranks
+        have whole. Returns the boundaries that were restored.
         """
         try:
             self._back(boundaries)
@@ -72,7 +72,7 @@ class Restore:
         self._serve(replies, boundaries, self._group)
 
     def forward(self, boundaries: Boundaries) -> bool:
-        """False when a rank cannot get to its boundary; no state is lost then that copies do not hold."""
+        """Rolls forward. Returns False if a rank cannot reach its boundary; no state without a copy is lost then."""
         requests = [(one, self._recover(one, boundaries[one.number], STEP_MS)) for one in self._group]
         healthy = [(one, request) for one, request in requests if not self._positions[one.number].lost]
         lost = [(one, request) for one, request in requests if self._positions[one.number].lost]
@@ -90,11 +90,11 @@ class Restore:
         return True
 
     def all_were_at(self, boundary: int) -> bool:
-        """Whether it was the newest boundary of every rank, so that no rank has run on from it."""
+        """Returns whether it was the newest boundary of every rank, so that no rank has run on from it."""
         return all(one.prepared == boundary for one in self._positions.values())
 
     def replace(self, session: Rank, holder: Rank, ordinals: set[int], boundary: int) -> None:
-        """The session takes these blocks as the holder has them. All ranks are restored to the boundary already."""
+        """Replaces these blocks of the session by the holder's. All ranks are restored to the boundary already."""
         own = {(row.ordinal, row.bytes): row.hash for row in self._rows(session, boundary)}
         wanted = [
             row
@@ -112,8 +112,8 @@ class Restore:
         self._serve(whole | {session.number: reply}, dict.fromkeys(whole, boundary), [holder])
 
     def _require_cut(self, replies: Mapping[int, Any], boundaries: Boundaries) -> None:
-        """Every rank stands where the decision wants it: its communicators have done what they had at its boundary, and
-        what those of the others have."""
+        """Raises CannotRestore unless every rank stands where the decision wants it: its communicators have done what
+        they had at its boundary, consistent with those of the others."""
         places = {number: Tally.told(reply.tally) for number, reply in replies.items()}
         for session in self._group:
             boundary = boundaries[session.number]
@@ -153,7 +153,7 @@ class Restore:
                 self._transfers.note(f"{session.label()}, boundary {boundary}: {damaged}; other ranks had the content")
 
     def _is_at(self, session: Rank, boundary: int) -> bool:
-        """Whether its memory is that of the boundary; a lost rank that skipped a step only gets there later."""
+        """Returns whether its memory is that of the boundary; a lost rank that skipped a step only gets there later."""
         position = self._positions[session.number]
         return not position.lost or position.prepared >= boundary
 
@@ -165,7 +165,7 @@ class Restore:
         self.bytes += transfer.bytes
 
     def _held(self, peer: Rank, reply: Any, boundary: int) -> list[Block]:
-        """The peer's blocks at the boundary, without those that it is missing itself."""
+        """Returns the peer's blocks at the boundary, without those that it is missing itself."""
         absent = {row.address for row in reply.missing}
         return [_block(row) for row in self._rows(peer, boundary) if row.address not in absent]
 

@@ -1,4 +1,4 @@
-"""How a rank's blocks come from a peer: from device to device where both can, else piece by piece through the host.
+"""Transfers of a rank's blocks from a peer: from device to device where both can, else piece by piece through the host.
 
 Called by: restores (restore.py). Promises: each path delivers the content that was asked for. If the direct path fails,
 the host path is used at once, and for the rest of the recovery, since what hung or crashed once would do so again; the
@@ -20,13 +20,13 @@ from ..worker_calls import CALL_SECONDS, WorkerCalls
 from .block_match import Block, Pair, Plan
 
 NCCL, HOST = "nccl", "host"
-#: Of what goes through the host at a time: new memory is slow to write, and twice this much is enough.
+#: Bytes that go through the host at a time: new memory is slow to write, and twice this much is enough.
 PIECE_BYTES = 32 << 20
-#: Of a block in it.
+#: Alignment of a block in a piece.
 ALIGNMENT = 4096
 #: Blocks, each with its offset in the memory of the piece.
 Piece = list[tuple[Pair, int]]
-#: Time for a direct transfer: to connect, and for its bytes; after that it has failed.
+#: Time for a direct transfer to connect, beside that for its bytes; after that it has failed.
 DIRECT_SECONDS = 20.0
 DIRECT_BYTES_PER_SECOND = 100e6
 #: Additional time to give up a failed direct transfer; a worker that overruns it is treated as lost.
@@ -34,7 +34,7 @@ GIVE_UP_SECONDS = 60.0
 
 
 class TransferFailed(Exception):
-    """The node has no memory for the blocks on their way."""
+    """The node has no memory for the blocks in transfer."""
 
 
 @dataclass(frozen=True)
@@ -53,23 +53,24 @@ class BlockTransfer:
 
 
 class Transfers:
-    """The transfers of one recovery, over all its attempts: which path they take, and what has moved."""
+    """The transfers of one recovery, over all its attempts: the path that they take, and the bytes moved."""
 
     def __init__(self, calls: WorkerCalls, ranks: Ranks) -> None:
         self._calls, self._ranks = calls, ranks
         self._direct = True
-        self.bytes = {NCCL: 0, HOST: 0}  # that have moved
+        self.bytes = {NCCL: 0, HOST: 0}  # bytes moved
         self.notes: list[str] = []
 
     def move(self, transfer: BlockTransfer, both_direct: bool) -> None:
-        """both_direct: both workers report that they can send directly. Raises TransferFailed, and what calls raise."""
+        """Moves the blocks. both_direct: both workers report that they can send directly. Raises TransferFailed, and
+        what calls raise."""
         direct = both_direct and self._direct and self._directly(transfer)
         if not direct:
             self._through_host(transfer)
         self.bytes[NCCL if direct else HOST] += transfer.bytes
 
     def note(self, text: str) -> None:
-        """A line for the report, and the service's output."""
+        """Adds a line to the report and the service's output."""
         self.notes.append(text)
         print(f"jitc-proxyd: {text}", file=sys.stderr, flush=True)
 
@@ -103,7 +104,7 @@ class Transfers:
         return False
 
     def _through_host(self, transfer: BlockTransfer) -> None:
-        """In pieces, through two pieces of memory in turn: one is written while the other is read."""
+        """Moves blocks in pieces, through two pieces of memory in turn: one is written while the other is read."""
         pieces = pieces_of(transfer.served.pairs)
         if not pieces:
             return
@@ -121,7 +122,7 @@ class Transfers:
                 self._calls.all_of(ends, CALL_SECONDS)
 
     def _piece_memory(self, made: contextlib.ExitStack, pieces: list[Piece]) -> TransferMemory:
-        """Room for each of them."""
+        """Allocates memory large enough for each of the pieces."""
         size = max(offset + pair.target.size for piece in pieces for pair, offset in piece)
         try:
             memory = self._ranks.transfer_memory("transfer", size)
@@ -132,7 +133,7 @@ class Transfers:
 
 
 def pieces_of(pairs: list[Pair]) -> list[Piece]:
-    """Of PIECE_BYTES at the most. A block stays whole, since it is checked as one."""
+    """Splits the blocks into pieces of at most PIECE_BYTES. A block stays whole, since it is checked as one."""
     pieces: list[Piece] = []
     end = 0
     for pair in pairs:
@@ -154,7 +155,8 @@ def _received(transfer: BlockTransfer, request: Any) -> Any:
 
 
 def _wanted(pair: Pair) -> Block:
-    """The receiver compares with the hash of what it is missing or, where that is unknown, with the peer's hash."""
+    """Returns the block with the hash that the receiver compares with: that of what it is missing or, where that is
+    unknown, the peer's."""
     return replace(pair.target, hash=pair.target.hash or pair.source.hash)
 
 
