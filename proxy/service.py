@@ -46,7 +46,7 @@ from .node.workers.watch import Watch
 from .ranks.events import PendingValidation
 from .recovery.coordinator import Coordinator
 
-#: What a service and the one that takes over from it must agree on: its workers go on with memory of the other one's.
+#: The versions on which a service and its successor must agree: workers continue with memory of the other one's.
 VERSIONS = {
     "keeper": protocol.VERSION,
     "protocol": PROTOCOL_VERSION,
@@ -55,12 +55,12 @@ VERSIONS = {
     "journal": JOURNAL_VERSION,
     "worker": WORKER_VERSION,
 }
-#: Programs that wait for a worker, and commands that wait for a fault or a verdict, at a time.
+#: The most programs that wait for a worker, and commands that wait for a fault or a verdict, at a time.
 ATTACHES, COMMANDS = 256, 64
 
 
 def _shares(config: Config) -> tuple[int, int | None]:
-    """What decides about the memory of each GPU."""
+    """Returns what decides about the memory of each GPU."""
     return config.memory_limit, config.worker_overhead
 
 
@@ -68,7 +68,7 @@ class Service:
     """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be made."""
 
     def __init__(self, config: Config, *, replace: bool = False) -> None:
-        """replace: where another service serves, it is asked to go, and this one takes over."""
+        """Makes the service. replace: a service that is already serving is asked to end, and this one takes over."""
         self.config = config
         self.backend = open_backend(config)
         if config.spare_gpus >= len(self.backend.gpus):
@@ -123,7 +123,7 @@ class Service:
         self._server: grpc.Server | None = None
 
     def start(self) -> None:
-        """Raises NoWorker or OSError; stop() cleans up in any case."""
+        """Starts everything. Raises NoWorker or OSError; stop() cleans up in any case."""
         self._watch.start()
         sessions = self._take_over() if self.takes_over else []
         self._supervisor.start()
@@ -148,14 +148,15 @@ class Service:
         return alive
 
     def _begin_anew(self) -> Log:
-        """The service before had no sessions: nothing of it is worth keeping, its options least of all."""
+        """Opens a new keeper: the previous service had no sessions, and nothing worth keeping, its options least of
+        all."""
         self.keeper.end()
         self._socket_lock.close()
         self.keeper, self.takes_over = open_keeper(self._socket_lock, VERSIONS, replace=False)
         return open_log(self.keeper)
 
     def _let_go(self) -> None:
-        """A service that could not be made: what was there before stays as it is."""
+        """Releases what a service that could not be made has; the state from before it stays as it is."""
         if self.takes_over:
             self.keeper.leave()
             self._socket_lock.close()
@@ -164,27 +165,27 @@ class Service:
             self._socket_lock.release()
 
     def recoveries(self) -> list[dict[str, Any]]:
-        """The recoveries' documents for `jitc report`."""
+        """Returns the recoveries' documents for `jitc report`."""
         return self._coordinator.reports.documents()
 
     def validations(self) -> list[dict[str, Any]]:
-        """The validations' documents for `jitc report`."""
+        """Returns the validations' documents for `jitc report`."""
         return self._coordinator.validations.documents()
 
     def divergences(self) -> list[dict[str, Any]]:
-        """The divergences' documents for `jitc report`."""
+        """Returns the divergences' documents for `jitc report`."""
         return self._coordinator.divergences.documents()
 
     def validate(self, gpu: int) -> PendingValidation:
-        """Begins what `jitc validate` asks for."""
+        """Begins a validation for `jitc validate`."""
         return self._coordinator.validate(gpu)
 
     def return_gpu(self, gpu: int) -> str:
-        """A GPU that was lost can be used again. Returns what comes of it, as a text."""
+        """Puts a lost GPU back into use. Returns the result, as a text."""
         return self._gpus.returned(gpu)
 
     def drain(self) -> int:
-        """Takes no new sessions from now on. Returns how many are left."""
+        """Stops taking new sessions. Returns how many are left."""
         with self.registry.changed:
             self._node.draining = True
             return len(self.registry.sessions)
@@ -196,8 +197,8 @@ class Service:
                 self.registry.changed.wait(0.2)
 
     def stop(self) -> None:
-        """Stops everything, also where stopping a part fails."""
-        with contextlib.ExitStack() as last:  # what is entered first is done last
+        """Stops everything, even if stopping a part fails."""
+        with contextlib.ExitStack() as last:  # the first entered is done last
             last.callback(self._socket_lock.release)
             last.callback(self.keeper.end)
             last.callback(self.registry.close)

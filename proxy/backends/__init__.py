@@ -1,7 +1,7 @@
-"""What each kind of device needs on the Python side: discovery, properties, a worker's options, health.
+"""The needs of each kind of device on the Python side: discovery, properties, a worker's options, health.
 
-Called by: the service (open_backend), the commands and the supervisor (KINDS). Promise: whatever depends on the kind of
-a device is asked of KINDS, or of what opened the device; no other code compares its name.
+Called by: the service (open_backend), the commands and the supervisor (KINDS). Promise: everything that depends on a
+device's kind is answered by KINDS, or by the back end that opened the device; no other code compares its name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _cuda(config: Config) -> Backend:
 
 @dataclass(frozen=True)
 class Kind:
-    """What is true of all devices of a kind, before one is opened."""
+    """The facts that hold for all devices of a kind, before one is opened."""
 
     open: Callable[[Config], Backend]
     runs_kernels: bool
@@ -42,7 +42,7 @@ class Kind:
     """Its driver goes by where the kernel has put a process's memory (layout.py)."""
 
 
-#: By name, as --device has it.
+#: Kinds by name, as --device has it.
 KINDS = {
     "software": Kind(_software, runs_kernels=False, deterministic=True, fixed_layout=False),
     "cuda": Kind(_cuda, runs_kernels=True, deterministic=False, fixed_layout=True),

@@ -1,8 +1,8 @@
 """The interface between a kind of device and the node service.
 
 Called by: the service (which GPUs exist), the Node service (what programs learn of them), recovery (what a new worker
-is assigned). Promise: everything here is known at the start and does not change; what happens to a GPU later is
-reported through `watch`.
+is assigned). Promise: everything here is known at the start and does not change; later events of a GPU are reported
+through `watch`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class GpuFacts:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a worker of a GPU needs beside the GPU's number (AssignRequest of worker.proto)."""
+    """The data that a worker of a GPU needs beside the GPU's number (AssignRequest of worker.proto)."""
 
     memory_limit: int
     threads: int
@@ -43,7 +43,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class HealthEvent:
-    """What the device's own monitoring reports of a physical GPU."""
+    """A report on a physical GPU by the device's own monitoring."""
 
     physical: int
     cause: str  # "xid", "ecc-error", "device-lost"
@@ -62,11 +62,11 @@ class Backend(Protocol):
 
     device: str
     gpus: list[GpuFacts]
-    address_base: int  # where the ranges of addresses of all sessions begin
-    worker_overhead: int  # bytes of a GPU's memory that each of several workers there has beside its share
+    address_base: int  # where the address ranges of all sessions begin
+    worker_overhead: int  # bytes of a GPU's memory that each of several workers there takes beside its share
 
     def assignment(self, index: int, guest: int = 0) -> Assignment:
-        """guest: a number of its own for a worker whose rank shares the GPU with another rank of its job."""
+        """Returns a worker's assignment. guest: a number for a worker whose rank shares its GPU with one of its job."""
 
     def watch(self, report: Callable[[HealthEvent], None]) -> HealthWatch | None:
         """Starts to watch, if the device can be watched; report is called from a thread of its own."""

@@ -1,8 +1,8 @@
 """The software device: as many GPUs in host memory as the service is configured for.
 
-Called by: backends.open_backend. Promises: a GPU's uuid depends on the service's socket and its number alone; a GPU has
-no more memory by default than its share of half of what a control group (a container) may have, and who asks for more
-than that group has is told.
+Called by: backends.open_backend. Promises: a GPU's uuid depends on the service's socket and its number alone; by
+default a GPU has no more memory than its share of half of what a control group (a container) may have, and a service
+that asks for more than that group has is warned.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from ..common.config import Config
 
 MEMORY = 4 << 30
-#: PyTorch chooses its kernels by it.
+#: Compute capability, by which PyTorch chooses its kernels.
 CAPABILITY = (8, 0)
 
 
 def refuse_another_release(library: Path | None, release: str | None) -> None:
-    """Raises NoDevice if the workers' library was built for another PyTorch than they would load; it is not loaded for
-    that. Without PyTorch there is nothing to compare: workers serve what needs no operators."""
+    """Raises NoDevice if the workers' library was built for another PyTorch than they would load; the library is not
+    loaded for that. Without PyTorch there is nothing to compare: workers serve what needs no operators."""
     if library is None or release is None:
         return
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as contents:
@@ -46,7 +46,7 @@ def refuse_another_release(library: Path | None, release: str | None) -> None:
 
 
 def _torch_release() -> str | None:
-    """Of the torch package that workers take, without importing it."""
+    """Returns the release of the torch package that workers take, without importing it."""
     spec = find_spec("torch")
     folders = list(spec.submodule_search_locations or []) if spec is not None else []
     version = Path(folders[0]) / "version.py" if folders else None
@@ -57,7 +57,7 @@ def _torch_release() -> str | None:
 
 
 def usual_memory(gpus: int) -> int:
-    """Of each GPU where nobody says: the other half is for copies, journals, and the workers themselves."""
+    """Returns the default memory of each GPU: the other half is for copies, journals, and the workers themselves."""
     limit = host_memory.limit()
     share = limit.bytes // 2 // gpus // MIB * MIB if limit else MEMORY
     return max(MEMORY_LIMITS.least, min(MEMORY, share))
@@ -76,7 +76,7 @@ def _warn_of(memory: int, gpus: int) -> None:
 
 
 class SoftwareBackend:
-    """See above."""
+    """The back end for the software device."""
 
     device = "software"
     worker_overhead = 0

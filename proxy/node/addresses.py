@@ -1,8 +1,8 @@
-"""Where a session's device memory and pinned memory lie.
+"""The addresses of a session's device memory and pinned memory.
 
-Called by: the registry, for a new session. A session keeps its addresses as long as it lives, whatever serves it, and
-another service takes them from its record: they are chosen once, and never worked out again from where it is served.
-Promise: no two sessions of this node have addresses in common, so that those of one process never do. Pure.
+Called by: the registry, for a new session. A session keeps its addresses as long as it lives, whichever GPU serves it,
+and another service takes them from its record: they are chosen once, and never computed again from the GPU that serves
+it. Promise: no two sessions of this node have addresses in common, so neither do those of one process. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..common.config import ADDRESS_BASE, ADDRESS_BYTES, LARGE_BYTES, LARGE_SLOT
 
 @dataclass(frozen=True)
 class Addresses:
-    """base, bytes: of device memory; pinned: where pinned memory begins (PINNED_MOST bytes at the most)."""
+    """A session's addresses. base, bytes: of device memory; pinned: start of at most PINNED_MOST pinned bytes."""
 
     base: int
     bytes: int
@@ -28,12 +28,12 @@ class Addresses:
         return asdict(self)
 
     def fields(self) -> dict[str, Any]:
-        """As fields of a message."""
+        """Returns them as fields of a message."""
         return {"address_base": self.base, "address_bytes": self.bytes}
 
 
 def nth(number: int, base: int = ADDRESS_BASE) -> Addresses:
-    """base: where all of them begin."""
+    """Returns the addresses of this number. base: where all of them begin."""
     pinned = PINNED_BASE - ADDRESS_BASE + base + number * PINNED_MOST
     if number < LARGE_SLOTS:
         return Addresses(base + number * LARGE_BYTES, LARGE_BYTES, pinned)
@@ -42,7 +42,7 @@ def nth(number: int, base: int = ADDRESS_BASE) -> Addresses:
 
 
 def free(used: Iterable[Addresses], base: int) -> Addresses | None:
-    """The first that none of these overlap; None: all are in use."""
+    """Returns the first addresses that overlap none of these; None: all are in use."""
     taken = list(used)
     found = (nth(number, base) for number in range(SLOTS))
     return next((one for one in found if not any(_overlap(one, other) for other in taken)), None)

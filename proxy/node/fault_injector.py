@@ -2,7 +2,7 @@
 
 Called by: the Admin service (arm, wait), the Coordinator service (fired), the coordinator (arming again in a rebuilt
 worker). Promises: an armed fault fires once; it survives the death of its worker by another fault, and waits for a
-session when the GPU has none yet. Not every one fires: documents tells which did.
+session when the GPU has none yet. Not every fault fires: documents lists those that did.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from ..status.report import Injected
 from .registry import Registry
 from .session import Session
 
-#: What needs no session when no trigger is named.
+#: Faults that need no session when no trigger is named.
 _SIGNALS = {one.name: signal.Signals[one.signal] for one in FAULTS if one.carrier == "signal"}
 _HARMLESS = [one.name for one in FAULTS if one.harmless]
 _OF_SERVICE = [one.name for one in FAULTS if one.carrier == "service"]
-#: Faults that have fired and are told of; older ones are dropped.
+#: Faults that have fired and are listed; older ones are dropped.
 TOLD = 1000
 
 
@@ -89,7 +89,7 @@ class FaultInjector:
         return armed
 
     def fired(self, gpu: int, number: int, detail: str) -> None:
-        """A worker reports that a fault has fired."""
+        """Notes a worker's report that a fault has fired."""
         with self._lock:
             match = next((armed for armed in self._armed if armed.fault.number == number), None)
             if match is not None:
@@ -102,12 +102,12 @@ class FaultInjector:
             self._finish(match, detail)
 
     def documents(self) -> list[dict[str, Any]]:
-        """The newest faults that have fired, oldest first."""
+        """Returns the newest faults that have fired, oldest first."""
         with self._lock:
             return list(self._told)
 
     def take_fired_at(self, ranks: Iterable[Rank]) -> float | None:
-        """When the first fault that hit one of them fired (monotonic), each given once: the start of its detection."""
+        """Returns when the first fault that hit a rank fired (monotonic), each once: the start of its detection."""
         with self._lock:
             times = [self._fired_at.pop(one.number) for one in ranks if one.number in self._fired_at]
         return min(times, default=None)
@@ -127,7 +127,7 @@ class FaultInjector:
             self._send(armed, session)
 
     def session_closed(self, session: Rank) -> None:
-        """Faults that had not fired in it wait for the next session of the GPU."""
+        """Has faults that had not fired in the session wait for the next session of the GPU."""
         with self._lock:
             self._fired_at.pop(session.number, None)
             for armed in self._armed:
@@ -135,7 +135,7 @@ class FaultInjector:
                     armed.session = 0
 
     def move_at_boundary(self, session: Rank) -> None:
-        """Has its worker end at the next boundary: the one that follows it may be on another GPU."""
+        """Has the session's worker end at the next boundary: the one that follows it may be on another GPU."""
         worker = session.worker
         if worker is None:
             return
@@ -144,7 +144,7 @@ class FaultInjector:
         try:
             worker.ask("Arm", request, 10).result()
         except grpc.RpcError:
-            worker.kill()  # it ends now, then
+            worker.kill()  # the worker ends now, then
 
     def _send(self, armed: Armed, session: Rank) -> None:
         worker = session.worker
@@ -185,7 +185,7 @@ class FaultInjector:
         return f"{kind} fired: {'process' if len(workers) == 1 else 'processes'} {pids} of GPU {gpu}"
 
     def _behave(self, gpu: int, kind: str) -> str:
-        """Behaves as if NVML had reported it: it concerns all workers of the physical GPU."""
+        """Acts as if NVML had reported the fault, which concerns all workers of the physical GPU."""
         self._fires_now(gpu)
         physical = self._registry.gpus[gpu].facts.physical
         if kind == "lose-gpu":

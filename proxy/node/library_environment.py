@@ -1,4 +1,4 @@
-"""Which of a program's environment variables a worker gets for NVIDIA's libraries, which it opens.
+"""The environment variables of a program that its worker gets for NVIDIA's libraries, which the worker opens.
 
 Called by: the Node service (a session begins), assign.py. The data is that of jitc/library_environment.h (protos), by
 which clients send them; a test compares the two. Promises: whatever a program sends, nothing else reaches a worker, and
@@ -18,11 +18,11 @@ NAMES = (
     "CUDA_GRAPHS_USE_NODE_PRIORITY", "CUDA_MODULE_DATA_LOADING", "CUDA_MODULE_LOADING", "CUDA_SCALE_LAUNCH_QUEUES",
     "NVIDIA_TF32_OVERRIDE",
 )  # fmt: skip
-#: jitc's own matter: where ranks meet, and which of them are neighbours.
+#: Variables that jitc decides: where ranks meet, and which of them are neighbours.
 NEVER = ("NCCL_COMM_ID", "NCCL_HOSTID")
-#: Names of files, and of libraries to be opened.
+#: Endings of variables with names of files, and of libraries to be opened.
 NEVER_ENDINGS = ("_DIR", "_FILE", "_LIB", "_PATH", "_PLUGIN")
-#: What these are without it: older releases of PyTorch set it in every program.
+#: Values of unset variables: older releases of PyTorch set this one in every program.
 DEFAULTS = {"CUDA_MODULE_LOADING": "LAZY"}
 VARIABLES_MOST = 64
 NAME_MOST, VALUE_MOST = 64, 512  # bytes
@@ -32,11 +32,11 @@ _VALUE = re.compile(f"[ -~]{{0,{VALUE_MOST}}}")
 
 
 class Refused(ValueError):
-    """No client of jitc's sends that; the text says what is wrong with it."""
+    """Variables that no client of jitc's sends; the text says what is wrong with them."""
 
 
 def accepted(sent: Mapping[str, str]) -> dict[str, str]:
-    """What a worker gets of it. Names that are not meant for it, as a newer client may send, are left out."""
+    """Returns what a worker gets of the variables. Names not meant for it, as a newer client may send, are left out."""
     if len(sent) > VARIABLES_MOST:
         raise Refused(f"{len(sent)} environment variables; there may be {VARIABLES_MOST}")
     if sum(len(name.encode()) + len(value.encode()) for name, value in sent.items()) > BYTES_MOST:
@@ -47,11 +47,11 @@ def accepted(sent: Mapping[str, str]) -> dict[str, str]:
 
 
 def meant(name: str) -> bool:
-    """For the libraries, and a program's to say."""
+    """Returns whether the variable is for the libraries, and a program's to decide."""
     wanted = name.startswith(PREFIXES) or name in NAMES
     return wanted and name not in NEVER and not name.endswith(NEVER_ENDINGS)
 
 
 def needs_own_worker(variables: Mapping[str, str]) -> bool:
-    """Whether a worker that has opened its libraries with the service's environment has other values."""
+    """Returns whether a worker that has opened its libraries with the service's environment has other values."""
     return any(os.environ.get(name) != value for name, value in variables.items())

@@ -1,4 +1,4 @@
-"""Fills in what only this node can say in a request to one of its workers: the paths of memory that it keeps.
+"""Fills in what only this node knows in a request to one of its workers: the paths of memory that it keeps.
 
 A recovery may run on another node than a worker, so its requests name sessions and transfer memory by their numbers.
 
@@ -23,7 +23,7 @@ class LocalPaths:
         self._registry = registry
 
     def filled_in(self, request: Any) -> Any:
-        """The request itself where there is nothing to fill in, else another one."""
+        """Returns the request itself if there is nothing to fill in, else another one."""
         if isinstance(request, worker_pb2.OpenSessionRequest):
             session = self._registry.sessions.get(request.session)
             return request if session is None else self._opening(session, request.rebuild)
@@ -34,7 +34,7 @@ class LocalPaths:
         return request
 
     def _opening(self, session: Session, rebuild: bool) -> Any:
-        """rebuild: from the journal of a lost worker."""
+        """Returns the request with the session's paths. rebuild: from the journal of a lost worker."""
         memory = session.memory
         return worker_pb2.OpenSessionRequest(
             session=session.number, token=session.token, slot=session.slot,

@@ -1,8 +1,8 @@
-"""Which GPU serves a session: its own, or another one when that is lost.
+"""Choice of the GPU that serves a session: its own, or another one when that is lost.
 
-Called by: recoveries (a session gets a worker), the registry. Pure. Promises: a session is on its own GPU whenever
-that can be used; else a spare GPU without sessions is taken before a GPU is shared, and the one with the fewest
-sessions is shared.
+Called by: recoveries (a session gets a worker), the registry. Pure. Promises: a session is on its own GPU whenever that
+can be used; else a spare GPU without sessions is taken before a GPU is shared, and the one with the fewest sessions is
+shared.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .gpus import Gpu
 
 
 class Placed(Protocol):
-    """What placement needs of a session."""
+    """The properties of a session that placement needs."""
 
     gpu: int  # its own
-    host: int  # that serves it now
+    host: int  # the one that serves it now
 
 
 def place(session: Placed, gpus: Sequence[Gpu], sessions: Iterable[Placed]) -> Gpu | None:
-    """None: no GPU of the node can be used."""
+    """Returns the GPU that is to serve the session; None: no GPU of the node can be used."""
     own, host = gpus[session.gpu], gpus[session.host]
     if not own.lost:
         return own
@@ -33,5 +33,5 @@ def place(session: Placed, gpus: Sequence[Gpu], sessions: Iterable[Placed]) -> G
 
 
 def shares(session: Placed, gpu: Gpu, sessions: Iterable[Placed]) -> bool:
-    """Whether the session would be a guest on that GPU, beside one that is at home there, or another guest."""
+    """Returns whether the session would be a guest on that GPU, beside one that is at home there, or another guest."""
     return session.gpu != gpu.index and any(one.host == gpu.index for one in sessions if one is not session)

@@ -1,11 +1,11 @@
 """The registry: GPUs of the node, the sessions on them, and the jobs that these form.
 
 A session is one process on one GPU and has a worker process of its own. A job is a set of sessions that communicators
-connect, directly or through others: these must go back together after a fault.
+connect, directly or through others: these must roll back together after a fault.
 
 Called by: the gRPC services and the coordinator. Promises: one lock guards everything here, and no thread holds it
-while it waits for another process (but for the keeper, which answers at once); a session's state changes only along its
-table; what another service must know to go on is in the log before anything depends on it.
+while it waits for another process (except the keeper, which answers at once); a session's state changes only along its
+table; what another service must know to continue is in the log before anything depends on it.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ class Registry:
         self.shared = config.shared()
         self.communicators = Communicators(self.shared, self.log, keeper)
         self.transfer_memories = TransferMemories()
-        self._slots: dict[int, Addresses] = {}  # of the board, in use, each with its session's addresses
+        self._slots: dict[int, Addresses] = {}  # slots of the board in use, each with its session's addresses
         self.last: int = self.log.get("last") or 0  # number of the newest session
         self.board: Memory = self._board()
 
     def visible(self) -> int:
-        """GPUs that programs see: the first ones."""
+        """Returns the number of GPUs that programs see: the first ones."""
         return len(self.backend.gpus) - self.config.spare_gpus
 
     def add(self, request: Any, pid: int = 0, environment: Mapping[str, str] | None = None) -> Session:
-        """A new session with its memory, not yet open in a worker; pid: its process, where it can be seen from here.
+        """Adds a session with its memory, not yet open in a worker; pid: its process, if it can be seen from here.
         Raises Full or NoSpace."""
         with self.changed:
             slot = min(set(range(SLOTS)) - self._slots.keys(), default=None)
@@ -88,27 +88,27 @@ class Registry:
             return session
 
     def enter(self, session: Session) -> None:
-        """A session with a slot of its own."""
+        """Enters a session with a slot of its own."""
         with self.changed:
             self._slots[session.slot] = session.addresses
             self.sessions[session.number] = session
 
     def note(self, *ranks: Rank) -> None:
-        """Writes down what they are now. A session that is still being opened is not: its program asks again."""
+        """Logs what the ranks are now. A session that is still being opened is not logged: its program asks again."""
         with self.changed:
             for session in [self.sessions[one.number] for one in ranks if one.number in self.sessions]:
                 if session.state is not SessionState.OPENING:
                     self.log.put(f"session/{session.number}", session.record())
 
     def stop(self, ranks: Iterable[Rank], stopped: bool) -> None:
-        """They may wait for a recovery from now on, or do so no longer."""
+        """Notes that the ranks may wait for a recovery from now on, or no longer do."""
         with self.changed:
             for one in ranks:
                 one.stopped = stopped
                 self.note(one)
 
     def remove(self, session: Session) -> None:
-        """Forgets a session and gives its memory back; free_slot is the last step."""
+        """Forgets a session and releases its memory; free_slot is the last step."""
         with self.changed:
             if self.sessions.pop(session.number, None) is None:
                 return
@@ -119,7 +119,7 @@ class Registry:
             self.changed.notify_all()
 
     def transfer_memory(self, name: str, size: int) -> TransferMemory:
-        """Zeroed. Raises NoSpace."""
+        """Allocates zeroed memory. Raises NoSpace."""
         return self.transfer_memories.make(name, size)
 
     def release(self, one: Rank) -> None:
@@ -129,14 +129,14 @@ class Registry:
                 self.shared.clear_slot(self.board.path, one.slot)
 
     def free_slot(self, session: Session) -> None:
-        """No worker touches the session's slot any more: the next session may have it."""
+        """Frees the session's slot for the next session: no worker touches it any more."""
         with self.changed:
             self.release(session)
             self._slots.pop(session.slot, None)
             self.communicators.left(session)
 
     def of_program(self, program: str) -> list[Session]:
-        """Those that are open; one that is still being opened asks for its program at the end of that."""
+        """Returns the program's open sessions; one that is still being opened checks its program once it is open."""
         with self.changed:
             return [
                 one
@@ -156,16 +156,16 @@ class Registry:
     # -- GPUs ---------------------------------------------------------------------------------------
 
     def workers_of(self, gpu: Gpu) -> list[Worker]:
-        """The living workers, those of sessions first."""
+        """Returns the living workers, those of sessions first."""
         with self.changed:
             return workers_of(gpu, self.sessions.values())
 
     def workers_on(self, gpu: int) -> list[Worker]:
-        """The same, by its index."""
+        """Returns the living workers of the GPU with this index."""
         return self.workers_of(self.gpus[gpu])
 
     def place(self, session: Session) -> tuple[Gpu | None, bool]:
-        """The GPU that is to serve it, and whether others are served there."""
+        """Returns the GPU that is to serve the session, and whether others are served there."""
         with self.changed:
             sessions = [one for one in self.sessions.values() if one.state is not SessionState.FAILED]
             gpu = place(session, self.gpus, sessions)
@@ -176,7 +176,7 @@ class Registry:
             return state_of(gpu, self.sessions.values())
 
     def used(self, gpu: Gpu) -> bool:
-        """Whether a session is there, or about to be opened."""
+        """Returns whether a session is there, or about to be opened."""
         with self.changed:
             here = (one for one in self.sessions.values() if one.host == gpu.index)
             return gpu.attaching > 0 or any(one.state is not SessionState.FAILED for one in here)
@@ -184,21 +184,21 @@ class Registry:
     # -- jobs ---------------------------------------------------------------------------------------
 
     def group(self, seeds: Iterable[Rank]) -> list[Session]:
-        """The sessions of the seeds' jobs that can be recovered."""
+        """Returns the sessions of the seeds' jobs that can be recovered."""
         with self.changed:
             able = {number for number, one in self.sessions.items() if one.state not in OUTSIDE}
             found = self._connected({session.number for session in seeds} & able, able)
             return [self.sessions[number] for number in sorted(found)]
 
     def job_of(self, one: Rank) -> str:
-        """The job's name: the launcher's name for it, else its first process."""
+        """Returns the job's name: the launcher's name for it, else its first process."""
         with self.changed:
             numbers = self._connected({one.number}, set(self.sessions)) & set(self.sessions)
             first = self.sessions[min(numbers)] if numbers else one
             return first.job or f"pid {first.pid}"
 
     def _connected(self, found: set[int], able: set[int]) -> set[int]:
-        """These sessions, and all that communicators connect with them."""
+        """Returns these sessions, and all that communicators connect with them."""
         grown = True
         while grown:
             grown = False
@@ -210,7 +210,7 @@ class Registry:
         return found
 
     def next_epoch(self, ranks: Iterable[Rank]) -> int:
-        """Of their job: newer than all that any of them has seen."""
+        """Returns an epoch of their job, newer than all that any of them has seen."""
         with self.changed:
             own = [self.sessions[one.number] for one in ranks if one.number in self.sessions]
             epoch = 1 + max((one.epochs for one in own), default=0)
@@ -220,7 +220,7 @@ class Registry:
             return epoch
 
     def renew_communicators(self, ranks: Iterable[Rank]) -> None:
-        """The next join of any of them gets a new segment."""
+        """Has the next join of any of the ranks get a new segment."""
         with self.changed:
             self.communicators.renew({one.number for one in ranks})
 
@@ -230,7 +230,7 @@ class Registry:
         return shared("board", self.shared.board_bytes).keep("board", self.keeper)
 
     def close(self) -> None:
-        """May run while other threads end sessions: they find nothing left to do."""
+        """Closes everything. It may run while other threads end sessions: they find nothing left to do."""
         with self.changed:
             for session in list(self.sessions.values()):
                 self.remove(session)
@@ -239,6 +239,6 @@ class Registry:
             self.log.close()
 
     def leave(self) -> None:
-        """Lets go of everything without ending it: another service goes on."""
+        """Releases everything without ending it: another service continues."""
         with self.changed:
             self.log.close()

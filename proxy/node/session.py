@@ -25,7 +25,7 @@ class Session:
     number: int
     token: str
     gpu: int
-    pid: int  # as seen from here; as the process itself sees it where it cannot be seen from here
+    pid: int  # as seen from here, or as the process itself sees it if it cannot be seen from here
     rank: int
     world_size: int
     job: str
@@ -36,18 +36,18 @@ class Session:
     program: str = ""  # its process's ticket at the keeper (keeper/programs.py)
     environment: Mapping[str, str] = field(default_factory=dict)  # of its workers' libraries (library_environment.py)
     worker: Worker | None = None
-    epoch: int = 0  # of its job's newest fence
-    epochs: int = 0  # the newest epoch that its job was given
+    epoch: int = 0  # epoch of its job's newest fence
+    epochs: int = 0  # the newest epoch of its job
     stopped: bool = False  # it may wait for a recovery: until that is over, another service begins it anew
     peer_mode: bool = False  # its newest boundary may lack copies
     failure: str = ""
     diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
-    compared: int = 0  # newest boundary at which that was looked at
+    compared: int = 0  # newest boundary at which that was compared
     uneven: bool = False  # the ranks of its job make different optimizer steps
     reserve: int = 0  # boundary of which its job has copies of everything beside newer ones that need peers; 0: none
-    boundaries_apart: int = 1  # from one that is made to the next (recovery/spacing.py)
-    reserves_apart: int = 0  # boundaries from one such to the next; 0: there are none
-    hang_seconds: float = 0.0  # that it may stand still while others wait for it; 0: nobody looks
+    boundaries_apart: int = 1  # from one boundary to the next (recovery/spacing.py)
+    reserves_apart: int = 0  # boundaries from one reserve to the next; 0: there are none
+    hang_seconds: float = 0.0  # for which it may stand still while others wait for it; 0: no limit
     computes_since: float = field(default_factory=time.monotonic)  # its opening, or the end of its last replay
     machine: Machine[SessionState, SessionEvent] = field(init=False)
 
@@ -61,7 +61,7 @@ class Session:
         return self.machine.state
 
     def pinned(self) -> dict[str, Any]:
-        """Where its pinned memory is mapped, as fields of a message; none when there is none."""
+        """Returns where the session's pinned memory is mapped, as fields of a message; empty when there is none."""
         pinned = self.memory.pinned
         if pinned is None:
             return {}
@@ -71,11 +71,11 @@ class Session:
         return self.state in REACHABLE and self.worker is not None and self.worker.works()
 
     def without_worker(self) -> bool:
-        """It waits for a worker, or its new worker waits for the state that was lost."""
+        """Returns whether the session waits for a worker, or its new worker waits for the state that was lost."""
         return self.state in (SessionState.LOST, SessionState.STANDBY)
 
     def record(self) -> dict[str, Any]:
-        """What another service must know of it."""
+        """Returns what another service must know of the session."""
         return {
             "token": self.token, "gpu": self.gpu, "pid": self.pid, "program": self.program, "rank": self.rank,
             "world_size": self.world_size, "job": self.job, "slot": self.slot, "addresses": self.addresses.record(),

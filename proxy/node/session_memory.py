@@ -25,7 +25,7 @@ class SessionMemory:
 
     @classmethod
     def create(cls, config: Config, token: str, name: str = "", shelf: Shelf | None = None) -> SessionMemory:
-        """name: the session's, on the shelf."""
+        """Creates the pieces. name: the session's, on the shelf."""
         with contextlib.ExitStack() as made:
 
             def keep(part: str, memory: Memory, token: str = "") -> Memory:
@@ -46,7 +46,7 @@ class SessionMemory:
 
     @classmethod
     def take_over(cls, name: str, paths: dict[str, str], shelf: Shelf) -> SessionMemory:
-        """paths: of all that is on the shelf, by name. Raises KeyError or OSError."""
+        """Takes over the session's pieces. paths: of all memory on the shelf, by name. Raises KeyError or OSError."""
 
         def part(part: str) -> Memory:
             return taken_over(f"{name}/{part}", paths[f"{name}/{part}"], shelf)
@@ -55,7 +55,7 @@ class SessionMemory:
         return cls(part("journal"), part("snapshot"), part("spill"), pinned)
 
     def files(self) -> SessionFiles:
-        """Where its boundaries can be read without a worker, while this memory is held."""
+        """Returns where the session's boundaries can be read without a worker, while this memory is held."""
         spill = self.spill
         return SessionFiles(
             self.journal.path, self.journal.size, self.snapshot.path, self.snapshot.size, spill.path, spill.size

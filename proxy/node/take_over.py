@@ -1,9 +1,9 @@
 """Rebuilds the state that a previous service left, from the registry's log and the keeper's shelf.
 
-Called by: the service at start. Promises: sessions are as their programs and workers know them, or marked as ones
-that need a recovery; unreliable workers (those that were starting, being assigned or restored) are ended; what belongs
-to no session is released. A service whose options differ from those that the sessions started with is refused, and
-nothing changes.
+Called by: the service at start. Promises: sessions are as their programs and workers know them, or marked as ones that
+need a recovery; unreliable workers (those that were starting, being assigned or restored) are ended; memory that
+belongs to no session is released. A service whose options differ from those that the sessions started with is refused,
+and nothing changes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ENDING_SECONDS = 10.0
 
 
 class OtherOptions(SocketInUse):
-    """The text says which option differs, and what to do."""
+    """A service has other options than the previous one; the text says which option differs, and what to do."""
 
 
 def has_sessions(log: Log) -> bool:
@@ -46,10 +46,10 @@ def has_sessions(log: Log) -> bool:
 
 
 def note_options(config: Config, log: Log, gpu_memory: int = 0, worker_overhead: int = 0) -> Config:
-    """Writes down the options, or compares them with those of the service before. Raises OtherOptions.
+    """Writes down the options, or compares them with those of the previous service. Raises OtherOptions.
 
-    Returns them, with those that follow from the machine: these stay as they were for the jobs that are running.
-    gpu_memory: of a GPU, as this machine has it; worker_overhead: as it was measured, now beside jobs that run.
+    Returns them, with those that follow from the machine: these stay as they were for the running jobs. gpu_memory: of
+    a GPU, as this machine has it; worker_overhead: as measured, now beside running jobs.
     """
     left = log.get("options")
     if not config.snapshot_bytes:
@@ -74,19 +74,19 @@ def note_options(config: Config, log: Log, gpu_memory: int = 0, worker_overhead:
 
 
 def _room_for_copies() -> int:
-    """Half of what can be had: programs need memory too, and so do journals."""
+    """Returns half of the available memory: programs need memory too, and so do journals."""
     return COPIES.clamp(host_memory.available() // 2 // MIB * MIB)
 
 
 class TakeOver:
-    """Of one service from the one before, before it serves anybody."""
+    """The transfer of the state of one service to the next, before that one serves any program."""
 
     def __init__(self, registry: Registry, supervisor: Supervisor, keeper: Keeper, log: Log) -> None:
         self._registry, self._supervisor, self._keeper, self._log = registry, supervisor, keeper, log
         self._paths = {name: keeper.path(descriptor) for name, descriptor in keeper.kept.items()}
 
     def run(self) -> list[Session]:
-        """All sessions."""
+        """Runs it. Returns all sessions."""
         registry = self._registry
         workers = self._adopt_workers()
         with registry.changed:
@@ -98,7 +98,7 @@ class TakeOver:
         return sessions
 
     def _adopt_workers(self) -> dict[int, Worker]:
-        """Those that serve a session, by process; spares too."""
+        """Adopts the workers that serve a session, and spares. Returns them by process."""
         used = {
             left["worker"]
             for left in self._log.entries("session/").values()
@@ -127,7 +127,7 @@ class TakeOver:
         return True
 
     def _ending(self, pid: int, socket: str) -> Worker:
-        """It was killed, and has not ended: what it has is nobody else's before."""
+        """Adopts a worker that was killed and has not ended: until then no other worker may have what it holds."""
         worker = self._supervisor.adopt(pid, socket, WorkerState.SERVING)
         worker.killed = True
         worker.tell_slow()
@@ -137,7 +137,7 @@ class TakeOver:
         registry = self._registry
         try:
             memory = SessionMemory.take_over(str(number), self._paths, self._keeper)
-        except (KeyError, OSError) as error:  # it was about to be closed
+        except (KeyError, OSError) as error:  # the session was about to be closed
             print(f"jitc-proxyd: session {number} is gone: {error!r}", file=sys.stderr, flush=True)
             return self._log.delete(f"session/{number}")
         session = Session(
@@ -145,7 +145,7 @@ class TakeOver:
             left["slot"], memory, Addresses(**left["addresses"]), host=left["host"], program=left["program"],
             worker=worker, epoch=left["epoch"], epochs=left["epochs"], failure=left["failure"],
             peer_mode=left["peer_mode"], reserve=left["reserve"],
-            environment=left.get("environment", {}),  # the service before may not have known of it
+            environment=left.get("environment", {}),  # the previous service may not have known of it
         )  # fmt: skip
         state = SessionState(left["state"])
         session.machine.state = SessionState.LOST if state in _UNRELIABLE else state
@@ -157,7 +157,7 @@ class TakeOver:
         registry.note(session)
 
     def _clear_shelf(self, sessions: list[Session]) -> None:
-        """Lets go of what no session has."""
+        """Releases memory that no session has."""
         mine = {"board", "log"}
         for session in sessions:
             memory = session.memory
@@ -169,7 +169,7 @@ class TakeOver:
 
 
 def open_log(keeper: Keeper) -> Log:
-    """The log that the keeper holds, or a new one that it holds from now on."""
+    """Returns the log that the keeper holds, or a new one that it holds from now on."""
 
     def keep(descriptor: int) -> None:
         keeper.keep("log", descriptor)

@@ -32,7 +32,7 @@ class TransferMemories:
         self._pieces: dict[int, TransferMemory] = {}
 
     def make(self, name: str, size: int) -> TransferMemory:
-        """Zeroed. Raises NoSpace."""
+        """Allocates zeroed memory. Raises NoSpace."""
         memory = shared(name, size)
         with self._lock:
             piece = TransferMemory(next(self._numbers), memory, self)
@@ -44,7 +44,7 @@ class TransferMemories:
             self._pieces.pop(number, None)
 
     def path(self, number: int) -> str:
-        """Empty: no piece in use has the number."""
+        """Returns the path; empty: no piece in use has the number."""
         with self._lock:
             piece = self._pieces.get(number)
         return piece.path if piece is not None else ""

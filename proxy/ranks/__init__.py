@@ -1,1 +1,1 @@
-"""What all parts of the service know of ranks, wherever those run. See README.md."""
+"""The service's common knowledge of ranks, wherever those run. See README.md."""

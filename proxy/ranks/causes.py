@@ -1,22 +1,22 @@
 """The causes of faults, as reports and events name them.
 
-Used by: whoever reports a fault (workers name theirs in ReportFault, native/executor/faults), and recoveries, which
-tell by the cause what to do.
+Used by: all code that reports a fault (workers name theirs in ReportFault, native/executor/faults), and recoveries,
+which decide by the cause what to do.
 """
 
 from __future__ import annotations
 
 WORKER_DEATH = "worker-death"
-#: The kernel has ended the worker.
+#: The kernel has ended the worker for lack of memory.
 OUT_OF_MEMORY = "out-of-memory"
-#: It lives and does not answer.
+#: The worker lives and does not answer.
 HUNG_WORKER = "hung-worker"
-#: Only the worker's end stops such a kernel, also where it turns out to be the program's own fault.
+#: Only the worker's end stops such a kernel, even if it turns out to be the program's own fault.
 HUNG_KERNEL = "hung-kernel"
 HUNG_COLLECTIVE = "hung-collective"
 #: A rank waits for one that has ended.
 COMMUNICATOR_ENDED = "communicator-ended"
-#: In a replay something that steers the program differed; in another replay it may not.
+#: A value that steers the program differed in a replay; in another replay it may not.
 ASTRAY = "replay-astray"
 
 #: Not faults: a session has stopped to have its minibatch run twice (../protection/determinism/validation.py),

@@ -1,9 +1,9 @@
-"""Which boundaries of several ranks belong together: a consistent cut.
+"""Consistent cuts: which boundaries of several ranks belong together.
 
-Boundaries of two ranks can be gone back to together only when, for each communicator that both belong to, both have
-made the same collectives before them, and each has received what the other had sent. How many steps a rank has made
-does not matter. Workers commit boundaries by the same rule (proxy/native/base/tally.cpp, where the words are explained;
-tests compare the two).
+Two ranks can roll back to boundaries together only when, for each communicator that both belong to, both have made the
+same collectives before them, and each has received what the other had sent. How many steps a rank has made does not
+matter. Workers commit boundaries by the same rule (proxy/native/base/tally.cpp, where the words are explained; tests
+compare the two).
 
 Called by: recoveries (decisions, restores), and the policies before they compare ranks. Pure.
 """
@@ -25,13 +25,13 @@ class Membership:
 
     communicator: int
     collectives: int
-    rank: int = -1  # in it; -1: not known
+    rank: int = -1  # in the communicator; -1: not known
     left: bool = False  # destroyed or aborted
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What the rank has sent to a peer of a communicator, or received from it."""
+    """The traffic that the rank has sent to a peer of a communicator, or received from it."""
 
     communicator: int
     peer: int
@@ -41,14 +41,14 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Tally:
-    """What a rank's communicators have done before a place in its ops."""
+    """The work of a rank's communicators before a place in its ops."""
 
     memberships: tuple[Membership, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
 
     @staticmethod
     def told(message: Any) -> Tally:
-        """From worker.proto's message of that name."""
+        """Makes it from worker.proto's message of that name."""
         memberships = (Membership(one.communicator, one.collectives, one.rank, one.left) for one in message.memberships)
         exchanges = (Exchange(one.communicator, one.peer, one.received, one.count) for one in message.exchanges)
         return Tally(tuple(memberships), tuple(exchanges))
@@ -59,17 +59,17 @@ class Tally:
 
     @cached_property
     def exchanged(self) -> dict[tuple[int, int, bool], int]:
-        """Counts by communicator, peer, and whether it was received."""
+        """Returns counts by communicator, peer, and whether it was received."""
         return {(one.communicator, one.peer, one.received): one.count for one in self.exchanges}
 
     def counts(self) -> tuple[dict[int, int], dict[tuple[int, int, bool], int]]:
-        """Of collectives, by communicator, and of what was exchanged: what must agree."""
+        """Returns the counts that must agree: of collectives, by communicator, and of what was exchanged."""
         return {one.communicator: one.collectives for one in self.memberships}, self.exchanged
 
 
 @dataclass(frozen=True)
 class RankHistory:
-    """The boundaries that a rank can go back to, oldest first; 0 is the start of the session."""
+    """The boundaries to which a rank can roll back, oldest first; 0 is the start of the session."""
 
     kept: tuple[tuple[int, Tally], ...] = ()
     now: Tally = Tally()
@@ -81,21 +81,21 @@ class RankHistory:
         return RankHistory(kept, Tally.told(message.now), message.uneven)
 
     def tally(self, boundary: int) -> Tally | None:
-        """None: the boundary is not kept."""
+        """Returns the tally at the boundary; None: it is not kept."""
         return next((tally for number, tally in self.kept if number == boundary), None)
 
     def only(self, numbers: Any) -> RankHistory:
-        """With the boundaries of these numbers alone; what it may join later stays known."""
+        """Returns the history with the boundaries of these numbers alone; what it may join later stays known."""
         return replace(self, kept=tuple(one for one in self.kept if one[0] in numbers))
 
 
 class _Search:
-    """Whoever is ahead of another rank goes back by one boundary, until no rank is."""
+    """A search in which each rank that is ahead of another goes back by one boundary, until no rank is."""
 
     def __init__(self, ranks: Mapping[int, RankHistory]) -> None:
         self.ranks = ranks
         self.at = {number: len(history.kept) - 1 for number, history in ranks.items()}
-        #: By communicator: the rank in it -> its number here.
+        #: Members by communicator: the rank in it -> its number here.
         self.members: dict[int, dict[int, int]] = {}
         for number, history in ranks.items():
             for tally in (*(tally for _, tally in history.kept), history.now):
@@ -116,7 +116,7 @@ class _Search:
         return self.ranks[number].kept[self.at[number]][1]
 
     def _standing(self, number: int, communicator: int) -> tuple[int, bool] | None:
-        """Its collectives, and whether the rank has left it; None: no part in it, or left long before."""
+        """Returns its collectives, and whether the rank has left it; None: no part in it, or left long before."""
         if one := self._tally(number).by_communicator.get(communicator):
             return one.collectives, one.left
         history, at = self.ranks[number], self.at[number]
@@ -151,17 +151,17 @@ class _Search:
 
 
 def newest_cut(ranks: Mapping[int, RankHistory]) -> dict[int, int] | None:
-    """The newest boundary of each rank such that all of them belong together; None: there are none."""
+    """Returns the newest boundary of each rank such that all of them belong together; None: there are none."""
     return _Search(ranks).run()
 
 
 def belong_together(places: Mapping[int, Tally]) -> bool:
-    """Whether ranks can be at these places together, as far as the places say by themselves."""
+    """Returns whether ranks can be at these places together, as far as the places say by themselves."""
     return newest_cut({number: RankHistory(((0, tally),), tally) for number, tally in places.items()}) is not None
 
 
 def named(boundaries: Boundaries) -> str:
-    """The boundaries as a text: one number where all ranks have the same."""
+    """Returns the boundaries as a text: one number if all ranks have the same."""
     numbers = sorted(set(boundaries.values()))
     if len(numbers) == 1:
         return f"boundary {numbers[0]}"

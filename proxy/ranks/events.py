@@ -1,8 +1,8 @@
-"""What is told of ranks as events, and their queue.
+"""Events about ranks, and their queue.
 
 Called by: the coordinator, jobs and recoveries, which handle them; health and protection, which make some; gRPC threads
-and the watch thread put them. Promises: an event is
-immutable; a queue keeps the order of its events and may be used by any thread.
+and the watch thread put them. Promises: an event is immutable; a queue keeps the order of its events and may be used by
+any thread.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .states import SessionState
 class WorkerDied:
     worker: Worker
     noticed: float
-    session: Rank | None = None  # which it served; the coordinator fills it in
+    session: Rank | None = None  # the one that it served; the coordinator fills it in
 
 
 class PendingValidation:
-    """A validation of the job on a GPU that a command has asked for, and waits for. Thread-safe."""
+    """A validation of the job on a GPU for which a command has asked and waits. Thread-safe."""
 
     def __init__(self, gpu: int) -> None:
         self.gpu = gpu
@@ -40,25 +40,25 @@ class PendingValidation:
 
 @dataclass(frozen=True)
 class FaultReported:
-    """A session reports that it cannot go on (ReportFault)."""
+    """A session's report that it cannot continue (ReportFault)."""
 
     session: Rank
     sequence: int
     status: int
     cause: str
     message: str
-    epoch: int  # of the session when it was reported
+    epoch: int  # of the session when the fault was reported
     noticed: float = field(default_factory=time.monotonic)
-    culprits: tuple[str, ...] = ()  # ranks that others have waited for
+    culprits: tuple[str, ...] = ()  # ranks for which others have waited
 
     def still_stopped(self) -> bool:
-        """Whether the rank is still where it reported the fault: no recovery has resumed it since."""
+        """Returns whether the rank is still where it reported the fault: no recovery has resumed it since."""
         return self.session.epoch == self.epoch and self.session.state is SessionState.SERVING
 
 
 @dataclass(frozen=True)
 class GpuUnhealthy:
-    """The device's own monitoring reports it (Xid, ECC); there is one event for each worker that uses the GPU."""
+    """A report by the device's own monitoring (Xid, ECC); there is one event for each worker that uses the GPU."""
 
     gpu: int
     worker: Worker
@@ -70,7 +70,7 @@ class GpuUnhealthy:
 
 @dataclass(frozen=True)
 class ServiceRestarted:
-    """The service before has left the session waiting for a recovery, or its worker was lost without a service."""
+    """A session that the previous service left waiting for a recovery, or whose worker was lost without a service."""
 
     session: Rank
     cause: str
@@ -89,9 +89,9 @@ class ValidationWanted:
 
 @dataclass(frozen=True)
 class RecoveryEnded:
-    """Put by the thread of the job's recovery."""
+    """The end of a job's recovery, put by its thread."""
 
-    job: int  # its number
+    job: int  # the job's number
 
 
 Event = WorkerDied | FaultReported | GpuUnhealthy | ServiceRestarted | SessionClosed | ValidationWanted | RecoveryEnded
@@ -130,7 +130,7 @@ class EventQueue:
             return self._queue.pop(0) if self._queue and not self._stopped else None
 
     def take(self, mine: Callable[[Event], bool]) -> list[Event]:
-        """Takes out the events that are mine; the others keep their order."""
+        """Takes out the events that are the caller's; the others keep their order."""
         with self._changed:
             taken = [one for one in self._queue if mine(one)]
             self._queue = [one for one in self._queue if not any(one is other for other in taken)]

@@ -1,9 +1,9 @@
 """A rank, its worker, and all ranks, as recovery, protection and health see them.
 
-Used by: these three; `../node` has what keeps these protocols for the ranks of this node (`session.py`, `registry.py`,
-`workers/`). Promises that whoever keeps them gives: `Ranks.changed` guards what a rank says of itself, and is never
-held while another process is waited for; the same rank is the same object; a worker whose `works()` is false does
-nothing any more.
+Used by: these three; `../node` has the implementation of these protocols for the ranks of this node (`session.py`,
+`registry.py`, `workers/`). Promises of an implementation: `Ranks.changed` guards the state of a rank, and is never held
+while another process is waited for; the same rank is the same object; a worker whose `works()` is false does nothing
+any more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .states import SessionEvent, SessionState
 #: Seconds for the kernel to end a process that was killed. It takes the GPU apart first: about 0.1 s for each GB of
 #: memory that the process had registered.
 KILLED_SECONDS = 300.0
-#: After so much of it the wait is told.
+#: Seconds after which the wait is reported.
 SLOW_SECONDS = 5.0
 
 
@@ -32,7 +32,7 @@ class Worker(Protocol):
     """The process that serves a rank, or is ready to."""
 
     gpu: int | None
-    cause: str  # of its end
+    cause: str  # cause of its end
     message: str
     noticed_dead: float  # monotonic time
     unhealthy_since: float  # monotonic time; 0: it was not killed for a cause
@@ -45,13 +45,13 @@ class Worker(Protocol):
         path: the service that has the worker fills in those of its node."""
 
     def ready(self) -> bool:
-        """It has started, and has not been found dead."""
+        """Returns whether the worker has started, and has not been found dead."""
 
     def alive(self) -> bool:
-        """Whether the kernel still has it."""
+        """Returns whether the process still exists for the kernel."""
 
     def works(self) -> bool:
-        """Whether it can do anything for anybody."""
+        """Returns whether the worker can do anything at all."""
 
     def ends_within(self, seconds: float) -> bool:
         """Waits for the end of a process that seems to be dying."""
@@ -59,48 +59,48 @@ class Worker(Protocol):
     def kill(self) -> None: ...
 
     def kill_with_cause(self, cause: str, since: float, message: str = "") -> None:
-        """Kills it for a cause that its death alone would not show; since: monotonic time."""
+        """Kills the worker for a cause that its death alone would not show; since: monotonic time."""
 
     def replace(self) -> None:
-        """Kills it for the sake of another one, which is no fault."""
+        """Kills the worker for the sake of another one, which is no fault."""
 
     def finish(self) -> None:
-        """Kills one that has closed its socket. If it ends already, what has ended it stays the cause."""
+        """Kills a worker that has closed its socket. If it is ending already, what has ended it stays the cause."""
 
     def tell_slow(self) -> None:
-        """Says once that its end takes long."""
+        """Reports once that the worker's end takes long."""
 
     def slow(self) -> str:
-        """What is said then."""
+        """Returns the text of that report."""
 
     def starved(self) -> str:
-        """Of one that has ended: how the kernel ended it for want of memory; empty: it did not."""
+        """Returns how the kernel ended this worker, which has ended, for lack of memory; empty: it did not."""
 
     def close(self) -> None:
-        """After its end: lets go of what the service has of it."""
+        """Releases what the service has of the worker, after its end."""
 
 
 class Rank(Protocol):
     """A session: a process on a GPU."""
 
-    epoch: int  # of the recovery that it was in last
+    epoch: int  # epoch of its newest recovery
     stopped: bool  # it may wait for a recovery
     peer_mode: bool  # its newest boundary may lack copies
     failure: str
     diverged: int  # blocks that other ranks hold differently, though they were replicas
-    compared: int  # newest boundary at which that was looked at
+    compared: int  # newest boundary at which that was compared
     uneven: bool  # the ranks of its job make different optimizer steps
     reserve: int  # boundary of which its job has copies of everything; 0: none
     boundaries_apart: int
     reserves_apart: int
-    hang_seconds: float  # that it may stand still while others wait for it; 0: nobody looks
+    hang_seconds: float  # for which it may stand still while others wait for it; 0: no limit
     computes_since: float  # monotonic time
 
     @property
     def number(self) -> int: ...
     @property
     def job(self) -> str:
-        """As its launcher names it; empty: it does not."""
+        """The job as its launcher names it; empty: it does not."""
 
     @property
     def pid(self) -> int: ...
@@ -108,11 +108,11 @@ class Rank(Protocol):
     def rank(self) -> int: ...
     @property
     def slot(self) -> int:
-        """Of the board."""
+        """The rank's slot of the board."""
 
     @property
     def gpu(self) -> int:
-        """Its own; `host`: the one that serves it."""
+        """The rank's own GPU; `host` is the one that serves it."""
 
     @property
     def host(self) -> int: ...
@@ -125,11 +125,11 @@ class Rank(Protocol):
     def label(self) -> str: ...
 
     def without_worker(self) -> bool:
-        """It waits for a worker, or its new worker waits for the state that was lost."""
+        """Returns whether the rank waits for a worker, or its new worker waits for the state that was lost."""
 
 
 class Communicator(Protocol):
-    """What connects ranks to a job."""
+    """A communicator, which connects ranks to a job."""
 
     waited: float  # seconds since the newest rank joined, not counting recoveries
 
@@ -140,7 +140,7 @@ class Communicator(Protocol):
         """Sessions -> ranks, of those that must recover together."""
 
     def gathering(self) -> bool:
-        """Whether ranks may still join for the first time."""
+        """Returns whether ranks may still join for the first time."""
 
 
 class Gpu(Protocol):
@@ -157,12 +157,12 @@ class Gpu(Protocol):
 
 
 class Log(Protocol):
-    """What must outlive the service, by key."""
+    """State that must outlive the service, by key."""
 
     def put(self, key: str, value: Any) -> None: ...
     def delete(self, key: str) -> None: ...
     def entries(self, prefix: str) -> dict[str, Any]:
-        """Keys without the prefix, in the order in which they were first put."""
+        """Returns keys without the prefix, in the order in which they were first put."""
 
 
 class TransferMemory(Protocol):
@@ -170,7 +170,7 @@ class TransferMemory(Protocol):
 
     @property
     def number(self) -> int:
-        """Names it in requests; its path is another one on each node."""
+        """Its number in requests; its path is another one on each node."""
 
     @property
     def size(self) -> int: ...
@@ -188,7 +188,7 @@ class Ranks(Protocol):
     def log(self) -> Log: ...
     @property
     def shared(self) -> Shared:
-        """How large what workers share is."""
+        """The sizes of what workers share."""
 
     @property
     def sessions(self) -> Mapping[int, Rank]: ...
@@ -197,48 +197,48 @@ class Ranks(Protocol):
 
     @property
     def communicators(self) -> Iterable[Communicator]:
-        """Those that are alive."""
+        """The living communicators."""
 
     def group(self, seeds: Iterable[Rank]) -> Sequence[Rank]:
-        """The ranks of the seeds' jobs that can be recovered, by number."""
+        """Returns the ranks of the seeds' jobs that can be recovered, by number."""
 
     def job_of(self, one: Rank) -> str:
-        """The job's name."""
+        """Returns the job's name."""
 
     def on_worker(self, worker: Worker) -> Rank | None: ...
     def workers_on(self, gpu: int) -> Sequence[Worker]:
-        """The living workers of a GPU, those of sessions first."""
+        """Returns the living workers of a GPU, those of sessions first."""
 
     def next_epoch(self, ranks: Iterable[Rank]) -> int:
-        """Of their job: newer than all that any of them has seen. Another service does not give it again."""
+        """Returns an epoch of their job, newer than all that they have seen, which no other service returns again."""
 
     def transfer_memory(self, name: str, size: int) -> TransferMemory:
-        """Zeroed. Raises NoSpace."""
+        """Allocates zeroed memory. Raises NoSpace."""
 
     def renew_communicators(self, ranks: Iterable[Rank]) -> None:
-        """The next join of any of them gets a new segment."""
+        """Has the next join of any of the ranks get a new segment."""
 
     def stop(self, ranks: Iterable[Rank], stopped: bool) -> None:
-        """They may wait for a recovery from now on, or do so no longer."""
+        """Notes that the ranks may wait for a recovery from now on, or no longer do."""
 
     def note(self, *ranks: Rank) -> None:
-        """Writes down what they are now."""
+        """Logs what the ranks are now."""
 
     def release(self, one: Rank) -> None:
-        """Frees its share of its GPU: its worker is dead, and no other one will come."""
+        """Frees the rank's share of its GPU: its worker is dead, and no other one will come."""
 
 
 class ArmedFaults(Protocol):
     """Faults on request."""
 
     def take_fired_at(self, ranks: Iterable[Rank]) -> float | None:
-        """When the first fault that hit one of them fired (monotonic), each given once: the start of its detection."""
+        """Returns when the first fault that hit a rank fired (monotonic), each once: the start of its detection."""
 
     def session_rebuilt(self, session: Rank) -> None:
-        """Its new worker is armed with faults that had not fired in the lost one."""
+        """Arms the session's new worker with faults that had not fired in the lost one."""
 
     def session_closed(self, session: Rank) -> None:
-        """Faults that had not fired in it wait for the next session of the GPU."""
+        """Has faults that had not fired in the session wait for the next session of the GPU."""
 
 
 class Replacements(Protocol):
@@ -246,5 +246,5 @@ class Replacements(Protocol):
 
     def replace(self, one: Rank, notes: list[str], wanted: Callable[[], None]) -> None:
         """Gives the rank another worker: on its own GPU, or on another one while that is lost; notes get a line then.
-        wanted: is called with `Ranks.changed` before the rank has it, and raises where it is to have none; the worker
-        is ended then. Raises NoWorker."""
+        wanted: is called with `Ranks.changed` before the rank has the worker, and raises if it must not get one; the
+        worker is ended then. Raises NoWorker."""

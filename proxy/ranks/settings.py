@@ -1,7 +1,7 @@
-"""Has the worker of a session take a setting, such as how its blocks are kept.
+"""Sends a setting to the worker of a session, such as how its blocks are kept.
 
-Called by: what protects ranks, whenever a setting is another one and when a worker was rebuilt. Promise: a worker that
-is dying takes none, without a word (the one that follows it is told again); that a living one refuses is said.
+Called by: the code that protects ranks, whenever a setting changes and when a worker was rebuilt. Promise: a dying
+worker takes no setting, silently (the one that follows it gets it); a refusal by a living one is reported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CALL_SECONDS = 10.0
 
 
 def have_taken(session: Rank, method: str, request: Any, what: str) -> None:
-    """method: of worker.proto; what: is named where it is refused."""
+    """Has the worker take the setting. method: of worker.proto; what: its name in a refusal."""
     try:
         if session.worker is not None:
             session.worker.ask(method, request, CALL_SECONDS).result()

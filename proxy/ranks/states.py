@@ -1,7 +1,7 @@
 """The states of a session, and what leads from one to the next.
 
-Used by: sessions (../node/session.py), which have the machine; recoveries, which drive it; all that looks at sessions.
-Pure.
+Used by: sessions (../node/session.py), which have the machine; recoveries, which drive it; all code that looks at
+sessions. Pure.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SESSION_TABLE = {
 }
 #: Sessions in these states take no part in recoveries.
 OUTSIDE = (SessionState.OPENING, SessionState.FAILED, SessionState.CLOSED)
-#: In these it takes part in one.
+#: In these states a session takes part in one.
 RECOVERING = (SessionState.FENCED, SessionState.LOST, SessionState.STANDBY)
 #: In these a training process can connect to a living worker; a failed session gets its error there.
 REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.STANDBY, SessionState.FAILED)

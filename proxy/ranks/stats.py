@@ -1,4 +1,4 @@
-"""The counters of workers, asked for now.
+"""The counters of workers, fetched on demand.
 
 Called by: status, recoveries, policies, validations. Promise: a worker that is dying, or does not answer in time,
 yields nothing; it does not hold up the others.
@@ -20,7 +20,7 @@ STATS_SECONDS = 5.0
 
 
 def stats_of(sessions: Iterable[Rank]) -> dict[int, dict[str, Any]]:
-    """The executor's counters of each session, by its number; all workers are asked at once."""
+    """Returns the executor's counters of each session, by its number; all workers are asked at once."""
     asked = {}
     for session in sessions:
         worker = session.worker
@@ -30,7 +30,7 @@ def stats_of(sessions: Iterable[Rank]) -> dict[int, dict[str, Any]]:
 
 
 def session_stats(session: Rank) -> dict[str, Any]:
-    """Of one session."""
+    """Returns the counters of one session."""
     return stats_of([session]).get(session.number, {})
 
 

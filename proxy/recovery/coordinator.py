@@ -157,8 +157,7 @@ class Coordinator:
                 self._defect(event, error)
 
     def _defect(self, event: Event | None, error: Exception) -> None:
-        """Gives up the job of an event that is dropped and never handled again: fenced sessions must not wait
-        forever."""
+        """Gives up the job of a dropped event, which is never handled again: fenced sessions must not wait forever."""
         session = getattr(event, "session", None)
         if isinstance(event, WorkerDied):
             session = self._ranks.on_worker(event.worker)

@@ -1,8 +1,7 @@
 """Limits of recoveries: faults that return at the same op, deaths and attempts without progress.
 
 Called by: recoveries, each for its own sessions. Promise: a fault that comes back at the same op after two replays is
-the program's own, which gets its CUDA error, and so is a lack of memory that comes back once; progress resets the
-counts.
+the program's own, which gets its CUDA error, and so is lack of memory that comes back once; progress resets the counts.
 """
 
 from __future__ import annotations

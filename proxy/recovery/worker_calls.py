@@ -39,8 +39,7 @@ class Refused(Exception):
 
 
 def want_open(sessions: Sequence[Rank]) -> None:
-    """Raises Interrupted if a session is closed: programs may end at any time, also since the group was looked up.
-    Requires the ranks' lock."""
+    """Raises Interrupted if a session is closed: programs may end at any time. Requires the ranks' lock."""
     if ended := [one.label() for one in sessions if one.state is SessionState.CLOSED]:
         raise Interrupted(f"{', '.join(ended)} ended")
 

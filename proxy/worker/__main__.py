@@ -24,8 +24,8 @@ from .control import CoordinatorClient, WorkerControl
 from .warm import load_operators
 
 _PR_SET_PDEATHSIG = 1
-#: How much likelier than others the kernel ends this process where there is no memory left (oom_score_adj): a worker
-#: can be replaced; the keeper, the service and a program cannot.
+#: How much likelier than others the kernel ends this process if there is no memory left (oom_score_adj): a worker can
+#: be replaced; the keeper, the service and a program cannot.
 LIKELIER = 500
 
 
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClient], Executor]) -> int:
-    """The worker's life. load: opens what is slow and returns the operators' path; make: makes the executor."""
+    """Runs the worker. load: opens what is slow and returns the operators' path; make: makes the executor."""
     arguments = _parse()
     standard_streams.shield()
     if not _die_with(arguments.parent):
@@ -61,21 +61,21 @@ def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClien
     try:
         os.write(arguments.ready_fd, b"ready\n")
     except BrokenPipeError:
-        return 0  # its service has ended, and the next one knows nothing of it
+        return 0  # its service has ended, and the next one does not know of this worker
     os.close(arguments.ready_fd)
     threading.Event().wait()
     return 0
 
 
 def _die_with(parent: int) -> bool:
-    """Has the kernel kill this process when the service's supervisor ends. False when that has ended already."""
+    """Has the kernel kill this process when the service's supervisor ends. Returns False if that has ended already."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     return os.getppid() == parent
 
 
 def _limit_dumps(most: int) -> None:
-    """Of this process's core dumps; 0: it leaves none. One byte is what the kernel takes for that, also where it gives
-    dumps to a program, which it does with a limit of 0 too."""
+    """Limits this process's core dumps; 0: it leaves none. The kernel takes one byte for that, even if it passes dumps
+    to a program, which it also does with a limit of 0."""
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     soft = max(1, most)
     resource.setrlimit(resource.RLIMIT_CORE, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))

@@ -23,13 +23,13 @@ from ..common.rpc import refuse
 from .json_codec import from_document, to_document
 
 CUDA_ERROR_UNKNOWN = 999
-#: How long a service that has gone is waited for, as programs do (JITC_SERVICE_TIMEOUT).
+#: Seconds to wait for a service that has ended, as programs do (JITC_SERVICE_TIMEOUT).
 SERVICE_SECONDS = 120.0
 _SERVICE = worker_pb2.DESCRIPTOR.services_by_name["Worker"]
 
 
 class CoordinatorClient:
-    """Carries the executor's questions to the node service's coordinator."""
+    """A client that carries the executor's requests to the node service's coordinator."""
 
     def __init__(self, service: str) -> None:
         self._stub = rpc.coordinator(rpc.channel(service))
@@ -64,7 +64,7 @@ class CoordinatorClient:
 
 
 def _patiently(method: Any, request: Message) -> Any:
-    """The call, made again when the service ends meanwhile. Only for calls that may be made twice."""
+    """Makes the call, again if the service ends meanwhile. Only for calls that may be made twice."""
     deadline = time.monotonic() + SERVICE_SECONDS
     while True:
         left = deadline - time.monotonic()
@@ -92,7 +92,7 @@ class WorkerControl:
         self._executor: Executor | None = None
 
     def handler(self) -> Any:
-        """Methods that change this process are handled here; all others go straight to the executor."""
+        """Returns the handler. It serves methods that change this process; all others go straight to the executor."""
         own = {
             "Assign": self._assign,
             "Ping": lambda _: worker_pb2.Empty(),
@@ -113,7 +113,7 @@ class WorkerControl:
         if self._executor is not None:
             raise ExecutorError("this worker already serves a GPU")
         self._coordinator.gpu = request.gpu
-        os.environ.update(request.environment)  # read by the driver and by NCCL when they are opened
+        os.environ.update(request.environment)  # the driver and NCCL read it when they are opened
         self._executor = self._make(_options(request, self._operators, self._op_socket), self._coordinator)
         return worker_pb2.AssignReply(pid=os.getpid())
 

@@ -16,7 +16,7 @@ _PLAIN = (str, int, float, bool)
 
 
 def to_document(message: Message) -> dict[str, Any]:
-    """Every field is present, also one with its default; a message field only when it is set."""
+    """Returns every field, also one with its default; a message field only when it is set."""
     document: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         value = getattr(message, field.name)
@@ -28,7 +28,7 @@ def to_document(message: Message) -> dict[str, Any]:
 
 
 def from_document(document: dict[str, Any], message: Message) -> None:
-    """Fills the message. Keys that it does not have are ignored: the executor may say more."""
+    """Fills the message. Keys that the message does not have are ignored: the executor may say more."""
     for field in message.DESCRIPTOR.fields:
         if field.name not in document:
             continue

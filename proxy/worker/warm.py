@@ -1,4 +1,4 @@
-"""Loads what a worker needs before it is needed, so that a spare takes over in milliseconds.
+"""Loads a worker's libraries before they are needed, so that a spare takes over in milliseconds.
 
 Called by: the worker's entry point. Promise: PyTorch's C++ libraries are opened from the torch package's folder without
 importing it: importing would cost seconds and memory, and would initialise CUDA's Python side for nothing.

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: discovery, libraries, what each worker is assigned, health.
+"""NVIDIA GPUs: discovery, libraries, the assignment of each worker, health.
 
 Called by: backends.open_backend. The driver decides which GPUs are visible (CUDA_VISIBLE_DEVICES in all its forms);
 NVML lists the physical ones and watches them. With --workers-per-gpu K each physical GPU becomes K virtual ones, each
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from ...common.config import Config
 
 _MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # CUdevice_attribute
-#: Of a worker's share, what is left for communicators of NCCL and kernels that libraries load: this part of it, but not
-#: more than so many bytes.
+#: The part of a worker's share that is left for communicators of NCCL and kernels that libraries load, and the most
+#: bytes that it may be.
 LIBRARIES_PART, LIBRARIES_BYTES = 32, 512 << 20
-#: What is missing without a library, and the wheels that provide it.
+#: The features that are missing without a library, and the wheels that provide it.
 _WITHOUT = {
     "nccl": "refused: collectives (pip install nvidia-nccl-cu13 or nvidia-nccl-cu12, or --nccl PATH)",
     "cublas": "refused: cuBLAS calls (pip install nvidia-cublas or nvidia-cublas-cu12, or --cublas PATH)",
@@ -39,7 +39,7 @@ _WITHOUT = {
 
 
 class CudaBackend:
-    """See above."""
+    """The back end for NVIDIA GPUs."""
 
     device = "cuda"
 
@@ -61,7 +61,7 @@ class CudaBackend:
         _check_libraries(self._libraries, named)
         self._share, self._limit = config.workers_per_gpu, config.memory_limit
         known = config.worker_overhead
-        # Contexts cost the same on equal GPUs; where others use one, it tells too much.
+        # Contexts cost the same on equal GPUs; where others use one, its figure is too high.
         measured = (int(gpu["taken"]) for gpu in self._seen if "taken" in gpu)
         self.worker_overhead = min(measured, default=0) if known is None else known
         self.gpus = [
@@ -90,7 +90,7 @@ class CudaBackend:
         return {name: one["path"] for name, one in found.items() if one["path"]}
 
     def versions(self) -> dict[str, int]:
-        """The versions of the driver and the libraries, as they report them."""
+        """Returns the versions of the driver and the libraries, as they report them."""
         return {"driver": self._driver["version"]} | {name: one["version"] for name, one in self._libraries.items()}
 
     def watch(self, report: Callable[[HealthEvent], None]) -> HealthWatch | None:
@@ -98,7 +98,7 @@ class CudaBackend:
         return nvml.NvmlWatch({name: number for name, number in names.items() if name in self._physical}, report)
 
     def _memory(self, gpu: Mapping[str, Any]) -> int:
-        """Workers that share a GPU have contexts, NCCL and cuBLAS there too: that is nobody's share."""
+        """Returns a worker's share, less the contexts, NCCL and cuBLAS of workers that share the GPU."""
         share = int(gpu["memory"]) // self._share
         if self._share > 1:
             share = max(share - self.worker_overhead - min(share // LIBRARIES_PART, LIBRARIES_BYTES), share // 2)
@@ -106,19 +106,19 @@ class CudaBackend:
         return min(share, self._limit) if self._limit else share
 
     def _visible_name(self, physical: int) -> str:
-        """The GPU's name for CUDA_VISIBLE_DEVICES. A part of a GPU (MIG) is not among NVML's physical GPUs."""
+        """Returns the GPU's name for CUDA_VISIBLE_DEVICES. A part of a GPU (MIG) is not among NVML's physical GPUs."""
         uuid = dashed(self._seen[physical]["uuid"])
         return f"GPU-{uuid}" if f"GPU-{uuid}" in self._physical else f"MIG-{uuid}"
 
 
 def dashed(uuid: str) -> str:
-    """32 hex digits as a UUID with dashes."""
+    """Returns 32 hex digits as a UUID with dashes."""
     return "-".join((uuid[:8], uuid[8:12], uuid[12:16], uuid[16:20], uuid[20:]))
 
 
 def host_identity() -> str:
-    """What NCCL takes this node for. A number is added for each worker on one GPU, since NCCL refuses two ranks of a
-    host on one GPU. Workers with the same number still see each other as neighbours."""
+    """Returns the host identity of this node for NCCL. A number is added for each worker on one GPU, since NCCL refuses
+    two ranks of a host on one GPU. Workers with the same number still see each other as neighbours."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     return (
         os.environ.get("NCCL_HOSTID") or f"{socket.gethostname()}-{boot.read_text().strip() if boot.exists() else ''}"
@@ -139,7 +139,7 @@ def _chosen(answer: Mapping[str, Any], physical: int, wanted: int) -> list[Mappi
 
 
 def _address_base(found: Mapping[str, Any], best: int) -> int:
-    """Where sessions' addresses begin. If the driver grants no range at all, workers report that for each session."""
+    """Returns where sessions' addresses begin. If the driver grants none, workers report that for each session."""
     base = int(found["base"])
     if base == best:
         return base

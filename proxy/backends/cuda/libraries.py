@@ -1,4 +1,4 @@
-"""Where libcuda and NVIDIA's other libraries may lie, best place first, without importing PyTorch.
+"""Candidate paths of libcuda and NVIDIA's other libraries, best first, without importing PyTorch.
 
 Called by: backend.py; probe.py then finds out which of them are usable, in a process of its own. A path named on the
 command line is the only candidate. Otherwise the nvidia.* wheels on the import path come first (the very files that
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..base import NoDevice
 
-#: Below the folder of the `nvidia` packages. CUDA 13 wheels share one folder, those of CUDA 12 have one each.
+#: Paths below the folder of the `nvidia` packages. CUDA 13 wheels share one folder, those of CUDA 12 have one each.
 _WHEELS = {
     "driver": (),
     "nccl": ("nccl/lib/libnccl.so.2",),
@@ -34,7 +34,7 @@ NAMES = tuple(_WHEELS)
 
 
 def candidates(name: str, explicit: str = "") -> list[str]:
-    """Paths, or names for the loader, to be tried in this order. Raises NoDevice when a named file does not exist."""
+    """Returns paths, or names for the loader, in the order to try them. Raises NoDevice if a named file is missing."""
     if explicit:
         if not os.path.exists(explicit):
             raise NoDevice(f"--{name} {explicit}: there is no such file")
@@ -44,7 +44,7 @@ def candidates(name: str, explicit: str = "") -> list[str]:
 
 
 def sibling(cublas: str) -> list[str]:
-    """The libcublasLt beside this libcublas: the two belong together. Empty where its place is not known."""
+    """Returns the libcublasLt beside this libcublas: the two belong together. Empty if its place is not known."""
     path = Path(cublas)
     if not path.is_absolute():
         return []
@@ -53,7 +53,7 @@ def sibling(cublas: str) -> list[str]:
 
 
 def fits(path: str, driver_version: int) -> bool:
-    """Whether a library of this CUDA major version runs on a driver of this version (12080: CUDA 12.8)."""
+    """Returns whether a library of this CUDA major version runs on a driver of this version (12080: CUDA 12.8)."""
     major = path.rpartition(".so.")[2].partition(".")[0]
     if not any(name in Path(path).name for name in ("cublas", "nvrtc")) or not major.isdecimal():
         return True

@@ -1,4 +1,4 @@
-"""NVML through nvidia-ml-py: which physical GPUs exist, and what happens to them.
+"""NVML through nvidia-ml-py: which physical GPUs exist, and their events.
 
 Called by: backend.py. Promises: nothing here touches CUDA, so that the service never holds a context; a message about
 something missing names the package and the command that provide it; the watch's thread ends with stop() alone.
@@ -15,14 +15,14 @@ from ...common.complaints import Complaints
 from ..base import HealthEvent, NoDevice
 from .xid import APPLICATION, describe, is_lost
 
-#: How long one wait for events lasts: stop() takes no longer.
+#: Duration of one wait for events: stop() takes no longer.
 WAIT_MS = 500
-#: Waits without an event between looks at GPUs that may be gone without one.
+#: Waits without an event between looks for GPUs that may be lost without one.
 WAITS_PER_LOOK = 4
 
 
 def load() -> Any:
-    """The module pynvml, initialised. Raises NoDevice."""
+    """Returns the module pynvml, initialised. Raises NoDevice."""
     try:
         import pynvml
     except ImportError:
@@ -46,7 +46,7 @@ def _why(pynvml: Any, error: Any) -> str:
 
 
 def physical_gpus() -> dict[str, str]:
-    """Name by NVML's uuid ("GPU-..."), in NVML's order. Raises NoDevice when there is none."""
+    """Returns each GPU's name by NVML's uuid ("GPU-..."), in NVML's order. Raises NoDevice when there is none."""
     pynvml = load()
     try:
         handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
@@ -65,7 +65,7 @@ def _text(value: str | bytes) -> str:
 
 
 class NvmlWatch:
-    """Waits for Xid and ECC events of the GPUs, and reports them."""
+    """A thread that waits for Xid and ECC events of the GPUs, and reports them."""
 
     def __init__(self, physical: Mapping[str, int], report: Callable[[HealthEvent], None]) -> None:
         """physical: the service's number of each GPU by NVML's uuid."""
@@ -92,7 +92,7 @@ class NvmlWatch:
         self._nvml.nvmlShutdown()
 
     def _event_set(self) -> Any:
-        """None where NVML cannot deliver events, as in some sandboxes; lost GPUs are still looked for."""
+        """Returns the set of watched events; None where NVML cannot deliver any, as in some sandboxes."""
         try:
             return self._nvml.nvmlEventSetCreate()
         except self._nvml.NVMLError as error:
@@ -165,7 +165,7 @@ class NvmlWatch:
         return self._gpus.get(uuid, (None, None))[0]
 
     def _look_for_lost(self) -> None:
-        """A GPU may be gone from the bus without an event of its own; then what needs the GPU itself fails."""
+        """Looks for GPUs lost from the bus without an event of their own; calls that need the GPU itself then fail."""
         for uuid, (number, handle) in self._gpus.items():
             try:
                 self._nvml.nvmlDeviceGetMemoryInfo(handle)

@@ -1,4 +1,4 @@
-"""Asks the CUDA driver about the GPUs, in a process that ends right after: `python -m jitc.proxy.backends.cuda.probe`.
+"""Queries the CUDA driver about the GPUs, in a process that then ends: `python -m jitc.proxy.backends.cuda.probe`.
 
 Called by: backend.py, which starts it (`ask`). A process that has called cuInit holds memory of the driver, cannot be
 forked and may hang with a sick GPU; the node service must not be such a process. Promise: a JSON request on standard
@@ -19,9 +19,9 @@ from typing import Any
 from ..base import NoDevice
 from .libraries import fits, sibling
 
-#: Without a persistence daemon the driver is loaded first, which takes long with many GPUs.
+#: Time for the probe: without a persistence daemon the driver is loaded first, which takes long with many GPUs.
 SECONDS = 180.0
-#: CUdevice_attribute values that are asked for; the driver refuses those that it does not know.
+#: The last CUdevice_attribute value that is queried; the driver refuses those that it does not know.
 LAST_ATTRIBUTE = 200
 _OURS = "jitc_device_kind"
 ALIGNMENT = 2 << 20
@@ -83,7 +83,7 @@ class _Driver:
         }  # fmt: skip
 
     def taken_by_a_context(self, ordinal: int, cublas: str) -> int:
-        """Bytes of the GPU's memory that are gone once a process has a context and a cuBLAS handle there, with what
+        """Returns the bytes of the GPU's memory that a context and a cuBLAS handle of a process there take, with what
         others use. Raises _Failed, also where the GPU is full."""
         device, context = ctypes.c_int(), ctypes.c_void_p()
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
@@ -95,7 +95,7 @@ class _Driver:
                 _open(cublas).cublasCreate_v2(ctypes.byref(ctypes.c_void_p()))
             self._call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
         finally:
-            self.library.cuDevicePrimaryCtxRelease_v2(device)  # and all that is in it
+            self.library.cuDevicePrimaryCtxRelease_v2(device)  # with all that is in it
         return total.value - free.value
 
     def _attributes(self, device: ctypes.c_int) -> dict[str, int]:
@@ -106,7 +106,7 @@ class _Driver:
         return found
 
     def address_base(self, bases: Sequence[int], sizes: Sequence[int]) -> dict[str, Any]:
-        """The first base at which the driver grants addresses, for the first of the sizes that it grants at all.
+        """Returns the first base at which the driver grants addresses, for the first of the sizes that it grants.
 
         base 0: at none; refused says what the driver did instead. No context is made: reserving addresses needs none.
         """
@@ -153,7 +153,7 @@ class _Info(ctypes.Structure):
 
 
 def _file(path: str, function: Any) -> str:
-    """The file that the loader chose for a name: the worker must open the same one."""
+    """Returns the file that the loader chose for a name: the worker must open the same one."""
     info = _Info()
     if not ctypes.CDLL(None).dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(info)) or not info.fname:
         return path
@@ -193,7 +193,7 @@ _ANCHORS = {
 
 
 def _library(name: str, paths: list[str], driver_version: int) -> dict[str, Any]:
-    """The first one that opens, or why none does."""
+    """Returns the first library that opens, or why none does."""
     refused = []
     for path in paths:
         try:
@@ -212,7 +212,7 @@ def _check_age(good: bool, path: str, driver_version: int) -> None:
 
 
 def _cuda_major(cudnn: ctypes.CDLL) -> int:
-    """libcudnn.so.9 exists for CUDA 12 and for CUDA 13, so the file's name does not say which one it is."""
+    """Returns cuDNN's major CUDA version, which the name libcudnn.so.9 does not tell: it exists for CUDA 12 and 13."""
     return _number(cudnn.cudnnGetCudartVersion) // 1000
 
 

@@ -1,4 +1,4 @@
-"""What Xid numbers of the NVIDIA driver mean for recovery (see NVIDIA's "Xid errors").
+"""The meaning of the NVIDIA driver's Xid numbers for recovery (see NVIDIA's "Xid errors").
 
 Called by: nvml.py. There are three kinds: errors of a program (its context gets an error by itself, so nothing is
 done), errors of the device (its workers are replaced), and errors after which the GPU cannot be used before a reset.
@@ -20,7 +20,7 @@ APPLICATION = {
     94: "contained ECC error",
     109: "context switch timeout",
 }
-#: The GPU does not come back without a reset.
+#: Errors after which the GPU does not come back without a reset.
 _LOST = {79: "GPU has fallen off the bus"}
 _DEVICE = {
     48: "double bit ECC error",

@@ -25,12 +25,12 @@ from ..gpus import Gpu
 from ..registry import Registry
 from ..session import Session
 
-# The worker's names for them (proxy/native/executor, boundary_times.h), in the order of a boundary.
+# The worker's names for the phases (proxy/native/executor, boundary_times.h), in the order of a boundary.
 _BOUNDARY_PHASES = ("drain", "hash", "copy", "beside", "record", "gather")
 
 
 class Records(Protocol):
-    """The coordinator's records, and what it can be asked to do."""
+    """The coordinator's records, and the requests that it accepts."""
 
     def recoveries(self) -> list[dict[str, Any]]: ...
 
@@ -44,7 +44,7 @@ class Records(Protocol):
 
 
 class Races(Protocol):
-    """Operators of programs without an order between them (../../health/races.py)."""
+    """Races: operators of programs without an order between them (../../health/races.py)."""
 
     def documents(self) -> list[dict[str, Any]]: ...
 
@@ -52,7 +52,7 @@ class Races(Protocol):
 
 
 class Pending(Protocol):
-    """A validation under way: the document is there once it is done; a refusal says why there will be none."""
+    """A validation in flight: the document is there once it is done; a refusal says why there will be none."""
 
     done: threading.Event
     document: dict[str, Any]
@@ -185,7 +185,7 @@ class AdminService:
 
 
 def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
-    """Until the event is set, the time is over or the caller has hung up."""
+    """Waits until the event is set, the time is over or the caller has hung up."""
     deadline = time.monotonic() + wait_ms / 1000
     while not done.wait(min(0.5, max(0.0, deadline - time.monotonic()))):
         if time.monotonic() >= deadline or not context.is_active():
@@ -193,13 +193,13 @@ def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
 
 
 def _turns(stats: dict[str, Any]) -> model.Turns:
-    """At its GPU, since its worker has it; of a session that has taken none, zeros."""
+    """Returns the session's turns at its GPU, from its worker's counters; zeros for a session that has taken none."""
     told: dict[str, Any] = {"moved_out": 0, "bytes": 0, "seconds": 0.0, "waits": False} | stats.get("turns", {})
     return model.Turns(**told)
 
 
 def _boundary_phases(stats: dict[str, Any]) -> model.BoundaryPhases:
-    """All phases always: of a worker that does not answer, or has had no boundary, zeros."""
+    """Returns all phases always: zeros for a worker that does not answer, or has had no boundary."""
     told: dict[str, Any] = stats.get("boundary_phases", {})
     seconds = dict.fromkeys(_BOUNDARY_PHASES, 0.0) | told.get("seconds", {})
     sums: dict[str, Any] = {"boundaries": 0, "hashed_bytes": 0, "copied_bytes": 0} | told | {"seconds": seconds}

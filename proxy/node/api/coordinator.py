@@ -1,4 +1,4 @@
-"""The Coordinator service: what workers report, and the communicators that their ranks join.
+"""The Coordinator service: reports of workers, and the communicators that their ranks join.
 
 Called by: gRPC threads. Promises: a report only becomes an event, recoveries run in threads of their own; every refused
 join has a status and a text for the program.
@@ -23,7 +23,7 @@ class CoordinatorService:
     def __init__(
         self, registry: Registry, faults: FaultInjector, *, fault: Callable[[Any], None], race: Callable[[Any], None]
     ) -> None:
-        """fault, race: take in what workers report (FaultRequest, RaceReport)."""
+        """Makes the service. fault, race: take in what workers report (FaultRequest, RaceReport)."""
         self._registry, self._faults, self._fault, self._race = registry, faults, fault, race
 
     def ReportFault(self, request: Any, context: Any) -> Any:
@@ -35,7 +35,7 @@ class CoordinatorService:
         with registry.changed:
             session = registry.sessions.get(request.session)
             if session is None or session.epoch != request.epoch:
-                return control_pb2.JoinReply(superseded=True)  # its worker soon learns of the recovery, or of the end
+                return control_pb2.JoinReply(superseded=True)  # the worker soon learns of the recovery, or of the end
             try:
                 one = registry.communicators.join(session, request.unique_id, request.ranks, request.rank)
             except Refusal as refusal:

@@ -40,10 +40,10 @@ from ..workers.worker import Worker
 #: A client that wants to wait longer gets UNAVAILABLE after this, and asks again.
 LONGEST_WAIT = 30.0
 OPEN_SECONDS = 30.0
-#: How long it may take until a worker that did not answer, or was killed, is seen to be dead.
+#: Time until a worker that did not answer, or was killed, is seen to be dead.
 DYING_SECONDS = 2.0
 _TICKET = re.compile("[0-9a-f]{32}")
-#: After a failure a GPU is not tried again for a program before this time is over.
+#: Time after a failure before a GPU is tried again for a program.
 RETRY_SECONDS = 10.0
 
 
@@ -67,7 +67,7 @@ class NodeService:
         self._faults, self._waiting, self._ended = faults, waiting, ended
         self.Attach = waiting.serve(self._attach)
         self.draining = False
-        self.unanswered: set[int] = set()  # sessions that were there when this service began
+        self.unanswered: set[int] = set()  # sessions that existed when this service began
 
     # -- rpcs -------------------------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ class NodeService:
     # -- parts ------------------------------------------------------------------------------------
 
     def close(self, session: Session) -> None:
-        """The process has finished with the session, or has died. A second call has no effect."""
+        """Closes a session whose process has finished with it, or has died. A second call has no effect."""
         with self._registry.changed:
             if session.state is SessionState.CLOSED:
                 return
@@ -116,7 +116,7 @@ class NodeService:
             self._ended(session)
 
     def _free_slot(self, session: Session, worker: Worker | None) -> None:
-        """Once its worker has ended; where that takes long, nobody waits for it here."""
+        """Frees the session's slot once its worker has ended; if that takes long, the caller does not wait for it."""
         if worker is None or worker.ends_within(DYING_SECONDS):
             return self._registry.free_slot(session)
         worker.tell_slow()
@@ -126,7 +126,7 @@ class NodeService:
         self._watch.readable(descriptor, lambda: self._registry.free_slot(session))
 
     def _end(self, worker: Worker, session: Session) -> None:
-        """Ends the worker; what the program had on the node goes with it."""
+        """Ends the worker, and with it what the program had on the node."""
         if worker.alive():
             try:
                 worker.ask("CloseSession", worker_pb2.SessionRequest(session=session.number), OPEN_SECONDS).result()
@@ -134,7 +134,7 @@ class NodeService:
                 if rpc.refused(error):
                     print(f"jitc-proxyd: closing session {session.number}: {error}", file=sys.stderr)
             except ValueError:
-                pass  # its channel has been closed meanwhile: it has ended
+                pass  # its channel has been closed meanwhile: the worker has ended
         worker.kill()
 
     def _describe(self, gpu: Gpu) -> Any:
@@ -155,7 +155,7 @@ class NodeService:
         )
 
     def _close_unanswered(self, request: Any) -> None:
-        """A session that the service before has opened and whose program never learned of it: it asks again now."""
+        """Closes a session that the previous service opened unknown to its program, which asks again now."""
         with self._registry.changed:
             same = [
                 one
@@ -193,7 +193,7 @@ class NodeService:
                 self._registry.changed.notify_all()
 
     def _process_of(self, request: Any, context: Any) -> int:
-        """The program's process, as seen from here; 0: it is in another container."""
+        """Returns the program's process, as seen from here; 0: it is in another container."""
         if not _TICKET.fullmatch(request.program):
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "this is no ticket of the keeper's")
         pid = self._watched(request.program)
@@ -203,7 +203,7 @@ class NodeService:
         return pid
 
     def _environment(self, request: Any, context: Any) -> Mapping[str, str]:
-        """For the libraries that its workers open; none where they open none."""
+        """Returns the environment for the libraries that the workers open; empty if they open none."""
         try:
             variables = accepted(request.environment)
         except Refused as error:
@@ -286,7 +286,7 @@ class NodeService:
         return there
 
     def _program_ended(self, program: str) -> None:
-        """Closing waits for the worker; the watch thread must not."""
+        """Closes the program's sessions in other threads: closing waits for the worker; the watch thread must not."""
         for session in self._registry.of_program(program):
             threading.Thread(target=self.close, args=(session,), name="jitc-close", daemon=True).start()
 

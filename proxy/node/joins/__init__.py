@@ -1,1 +1,1 @@
-"""Communicators: who joins them, who is missing, and what becomes of them when ranks end or let go."""
+"""Communicators: who joins them, who is missing, and what happens when ranks end or release them."""

@@ -1,7 +1,7 @@
 """One communicator as the service knows it: its ranks, and the segment in which they meet.
 
 Used by: communicators.py, which has all of them, and retired.py, under the registry's lock. Promise: record() is all
-that another service must know of it.
+that another service must know of a communicator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...common.shared_memory import Memory
 
 
 class Member(Protocol):
-    """What communicators need of a session."""
+    """The properties of a session that communicators need."""
 
     number: int
     pid: int
@@ -21,14 +21,14 @@ class Member(Protocol):
 
 @dataclass(eq=False)
 class Communicator:
-    """The segment of the current generation; every recovery of a member begins a new generation."""
+    """A communicator, with the segment of its generation; every recovery of a member begins a new generation."""
 
     ranks: int
     members: dict[int, int] = field(default_factory=dict)  # session -> rank, of those that must recover together
     seats: dict[int, int] = field(default_factory=dict)  # rank -> session that has joined as it, ended or not
     ends: dict[int, str] = field(default_factory=dict)  # rank -> why it takes no further part
     absent: set[int] = field(default_factory=set)  # ranks of `ends` that certainly do nothing any more: others know it
-    parting: dict[int, float] = field(default_factory=dict)  # such ranks, and when (time.monotonic) others are told
+    parting: dict[int, float] = field(default_factory=dict)  # such ranks, and when (time.monotonic) others are notified
     ended: str = ""  # why no rank can join any more, except its members in a recovery
     waited: float = 0.0  # seconds since the newest rank joined, not counting recoveries
     generation: int = 0
@@ -37,33 +37,33 @@ class Communicator:
     given: dict[int, int] = field(default_factory=dict)  # rank -> how often it was given the segment
 
     def missing(self) -> list[int]:
-        """Ranks that have never joined."""
+        """Returns the ranks that have never joined."""
         return [rank for rank in range(self.ranks) if rank not in self.seats]
 
     def ranks_of(self, session: Member) -> list[int]:
         return [rank for rank, seat in self.seats.items() if seat == session.number]
 
     def gathering(self) -> bool:
-        """Whether ranks may still join for the first time."""
+        """Returns whether ranks may still join for the first time."""
         return not self.ended and len(self.seats) < self.ranks
 
     def used(self) -> bool:
-        """Whether a session that has joined may still look at the segment."""
+        """Returns whether a session that has joined may still look at the segment."""
         return any(rank not in self.absent and rank not in self.parting for rank in self.seats)
 
     def let_go(self, left: list[int]) -> bool:
-        """Whether no rank has the segment any more, and all have had it; left: how often each has let go of it."""
+        """Returns whether all ranks have had the segment and released it; left: how often each has released it."""
         return not self.missing() and all(
             rank in self.absent or rank in self.parting or self.given.get(rank, 0) % (1 << 16) == left[rank] != 0
             for rank in self.seats
         )
 
     def kept_as(self) -> str:
-        """The name under which its segment is kept."""
+        """Returns the name under which the communicator's segment is kept."""
         return f"communicator/{self.identity}"
 
     def record(self) -> dict[str, Any]:
-        """What another service must know of it."""
+        """Returns what another service must know of the communicator."""
         return {
             "ranks": self.ranks, "members": list(self.members.items()), "seats": list(self.seats.items()),
             "ends": list(self.ends.items()), "absent": sorted(self.absent), "ended": self.ended,

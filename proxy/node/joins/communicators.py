@@ -2,10 +2,10 @@
 
 Called by: the registry (sessions that end, recoveries), the Coordinator service (joins), the Admin service (status),
 `JoinWatch` (joins that take too long), `Partings` (ranks that have ended). Everything here is guarded by the registry's
-lock. Promises: a rank that waits for one that cannot come any more learns it, with the reason; a communicator with a
+lock. Promises: a rank that waits for one that can no longer come is notified, with the reason; a communicator with a
 rank that has ended admits no new rank, as long as its id is among the newest that have ended; a program that has used
-up its share of the service's descriptors cannot join new ones, and others can; a segment that no rank has any more is
-let go (retired.py), and a replay that comes to it again gets a new one.
+up its share of the service's descriptors cannot join new ones, and others can; a segment that no rank uses any more is
+released (retired.py), and a replay that reaches it again gets a new one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .retired import REMEMBERED, Retired
 LOOKS = 8
 #: Missing ranks that a text names.
 NAMED = 8
-#: Seconds in which ranks of a communicator that was complete are not told that one of them has ended. Launchers end
-#: the other ranks then (torchrun within 0.3 s); ranks that had an error before that would leave words of it in a
-#: store that torchrun uses again for the next attempt. NCCL would have them wait for longer.
+#: Seconds for which ranks of a complete communicator are not notified that one of them has ended. In that time
+#: launchers end the other ranks (torchrun within 0.3 s); ranks that had an error before that would leave words of it in
+#: a store that torchrun uses again for the next attempt. NCCL would have them wait for longer.
 PATIENCE = 5.0
 
 # cudaError_t of refusals.
@@ -61,14 +61,14 @@ class Communicators:
         return iter(self._known.values())
 
     def connections(self) -> Iterator[Set[int]]:
-        """Sessions that belong together: of each communicator, and of those that there were."""
+        """Yields sets of sessions that belong together: those of each communicator, existing or retired."""
         yield from (one.members.keys() for one in self._known.values())
         yield from self._retired.links
 
     # -- ranks come -------------------------------------------------------------------------------
 
     def join(self, session: Member, unique_id: bytes, ranks: int, rank: int) -> Communicator:
-        """The communicator, with a segment. Raises Refusal."""
+        """Returns the communicator, with a segment. Raises Refusal."""
         if not 0 < ranks <= SLOTS or rank >= ranks:
             raise Refusal(INVALID_VALUE, f"rank {rank} of {ranks}: a communicator has 1 to {SLOTS} ranks on this node")
         retired = self._retired.get(unique_id)
@@ -96,11 +96,11 @@ class Communicators:
             one.seats[rank], one.waited = session.number, 0.0
         one.members[session.number] = rank
         self._note(unique_id, one)
-        self._retired.forget(unique_id)  # a replay has come to it again
+        self._retired.forget(unique_id)  # a replay has reached it again
         return one
 
     def _check_share(self, session: Member) -> None:
-        """Whether the session may have one more. Raises Refusal: it is its program that has used descriptors up."""
+        """Raises Refusal if the session may have no more communicators: its program has used descriptors up."""
         there = [one for one in self._known.values() if one.segment is not None]
         mine, left = sum(session.number in one.members for one in there), self._room - len(there)
         if mine < left:
@@ -112,7 +112,7 @@ class Communicators:
         )
 
     def take_over(self, paths: dict[str, str]) -> None:
-        """What another service has left; paths: of the memory that is there, by name."""
+        """Takes over what another service has left; paths: of the existing memory, by name."""
         for unique_id, why in self._log.entries("ended/").items():
             self._ended[bytes.fromhex(unique_id)] = why
         for unique_id, left in self._log.entries("communicator/").items():
@@ -123,7 +123,7 @@ class Communicators:
             self._known[bytes.fromhex(unique_id)] = one
         self._retired.take_over()
         for known in self._known:
-            self._retired.forget(known)  # the service before was just about to retire it
+            self._retired.forget(known)  # the previous service was just about to retire it
 
     def _note(self, unique_id: bytes, one: Communicator) -> None:
         if unique_id in self._known:
@@ -148,18 +148,18 @@ class Communicators:
     # -- ranks go ---------------------------------------------------------------------------------
 
     def leave(self, session: Member) -> None:
-        """The session is closed: no further rank can join its communicators."""
+        """Closes the communicators of a closed session: no further rank can join them."""
         for unique_id, one in self._of(session):
             one.members.pop(session.number, None)
             for rank in one.ranks_of(session):
                 one.ends[rank] = _why_ended(rank, one.ranks, session.pid)
                 self._end(unique_id, one, one.ends[rank])
             if one.missing():
-                one.members.clear()  # it was never complete, so it connects no sessions
+                one.members.clear()  # the communicator was never complete, so it connects no sessions
             self._note(unique_id, one)
 
     def left(self, session: Member) -> None:
-        """Nothing of the session runs any more: ranks that wait for it learn that, sooner or later."""
+        """Notes that nothing of the session runs any more: ranks that wait for it are notified, sooner or later."""
         for unique_id, one in self._of(session):
             due = time.monotonic() + (0 if one.missing() else PATIENCE)
             one.parting |= dict.fromkeys(one.ranks_of(session), due)
@@ -167,7 +167,7 @@ class Communicators:
         self._retired.left(session.number)
 
     def tell(self) -> None:
-        """Ranks that have ended for long enough: the others learn it."""
+        """Notifies the other ranks of those that have ended for long enough."""
         for unique_id, one in list(self._known.items()):
             if one.parting:
                 self._tell(unique_id, one)
@@ -185,7 +185,7 @@ class Communicators:
         return self._note(unique_id, one)
 
     def give_back(self, most: int | None = None) -> None:
-        """Lets go of the segments that no rank has any more; most: so many are looked at, each time others."""
+        """Releases the segments that no rank uses any more; most: so many are looked at, each time others."""
         for unique_id in list(itertools.islice(self._known, most)):
             one = self._known.pop(unique_id)
             self._known[unique_id] = one  # the last one to be looked at again
@@ -207,7 +207,7 @@ class Communicators:
         self._known.clear()
 
     def give_up(self, one: Communicator, seconds: float) -> str:
-        """Not all ranks have come in time. Returns the text that waiting ranks get."""
+        """Ends a communicator whose ranks have not all come in time. Returns the text that waiting ranks get."""
         missing = one.missing()
         names = ", ".join(map(str, missing[:NAMED])) + (f" and {len(missing) - NAMED} more" * (len(missing) > NAMED))
         why = f"rank {names} of this communicator of {one.ranks} did not join within {seconds:g} s (--hang-seconds)"
@@ -244,14 +244,14 @@ class Communicators:
     # -- recoveries, status -----------------------------------------------------------------------
 
     def renew(self, numbers: Set[int]) -> None:
-        """The next join of any of these sessions gets a new segment."""
+        """Has the next join of any of these sessions get a new segment."""
         for unique_id, one in self._known.items():
             if one.members.keys() & numbers:
                 one.renew()
                 self._note(unique_id, one)
 
     def waiting_for(self, session: Member) -> str:
-        """The ranks that the session waits for, as a text; empty when it waits for none."""
+        """Returns the ranks that the session waits for, as a text; empty when it waits for none."""
         texts = []
         for _, one in self._of(session):
             if one.gathering():

@@ -1,4 +1,4 @@
-"""Ends communicators whose ranks do not come, and lets go of those that have been destroyed.
+"""Ends communicators whose ranks do not come, and releases those that have been destroyed.
 
 Called by: the service. The time limit is Config.hang_seconds, as for everything else that makes no progress, counted
 from the newest rank that has joined. Promise: time in which a session of the node is being recovered does not count,
@@ -14,7 +14,7 @@ from ...common.rounds import Rounds
 from ...ranks.states import RECOVERING
 from ..registry import Registry
 
-#: Looks within the time limit.
+#: Looks per time limit.
 LOOKS = 8
 MOST_SECONDS = 1.0
 
@@ -36,7 +36,7 @@ class JoinWatch(Rounds):
         self.look(self._looked - before)
 
     def look(self, elapsed: float) -> None:
-        """So many seconds have passed since the last look."""
+        """Releases destroyed communicators and ends overdue ones. elapsed: seconds since the last look."""
         registry = self._registry
         with registry.changed:
             registry.communicators.give_back()

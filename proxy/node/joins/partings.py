@@ -1,6 +1,6 @@
-"""Tells ranks of the ends of others, once launchers have had their time to end them too.
+"""Notifies ranks of the ends of others, once launchers have had their time to end them too.
 
-Called by: the service. Promise: a rank that waits for one that has ended learns it, whatever else the service does.
+Called by: the service. Promise: a rank that waits for one that has ended is notified, whatever else the service does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ PAUSE_SECONDS = 0.25
 
 
 class Partings(Rounds):
-    """A thread that looks whether anybody is to be told."""
+    """A thread that looks whether any rank is to be notified."""
 
     def __init__(self, registry: Registry) -> None:
         super().__init__("jitc-partings", PAUSE_SECONDS, self._round)

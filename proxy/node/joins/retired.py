@@ -1,9 +1,9 @@
-"""Communicators whose ranks have all let go of them: what is still known of those that a program has destroyed.
+"""Communicators that all of their ranks have released: the records of those that a program has destroyed.
 
 Called by: communicators.py, under the registry's lock. They take no descriptor. Their sessions stay connected until
-they end: a boundary from before the end of a communicator may be gone back to, and then all of its ranks must. A replay
-that joins one again finds its record here, and gets a new segment. Promises: the newest REMEMBERED are known, of older
-ones who was connected; of both there is little, however many a program makes.
+they end: a roll-back may go to a boundary from before the end of a communicator, and then takes all of its ranks along.
+A replay that joins one again finds its record here, and gets a new segment. Promises: of the newest REMEMBERED all is
+known, of older ones who was connected; both take little memory, however many a program makes.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import ItemsView
 from ...keeper.log import Log
 from .communicator import Communicator
 
-#: Ids of communicators that have ended, or were destroyed, that are remembered. A job has a few dozen.
+#: Ids that are remembered of communicators that have ended, or were destroyed. A job has a few dozen.
 REMEMBERED = 4096
 _KEY, _LINKS = "retired/", "links"
 
 
 class Retired:
-    """The records, and links: sets of sessions that such communicators connect, of which no two overlap."""
+    """The records, and links: disjoint sets of sessions that such communicators connect."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -44,18 +44,18 @@ class Retired:
         self._log.put(f"{_KEY}{unique_id.hex()}", one.record())
 
     def forget(self, unique_id: bytes) -> None:
-        """Its record. What it connects stays connected."""
+        """Drops a communicator's record. The sessions that it connects stay connected."""
         if self._records.pop(unique_id, None) is not None:
             self._log.delete(f"{_KEY}{unique_id.hex()}")
 
     def left(self, number: int) -> None:
-        """The session has ended."""
+        """Notes that the session has ended."""
         if any(number in one for one in self.links):
             self.links = [one - {number} for one in self.links if len(one - {number}) > 1]
             self._note_links()
 
     def take_over(self) -> None:
-        """What another service has left."""
+        """Takes over what another service has left."""
         for unique_id, left in self._log.entries(_KEY).items():
             self._records[bytes.fromhex(unique_id)] = Communicator.of_record(left)
         self.links = [set(one) for one in self._log.get(_LINKS) or []]

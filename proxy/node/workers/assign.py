@@ -1,8 +1,8 @@
-"""Gives a GPU a worker: a warm spare is assigned to it.
+"""Assigns a GPU a worker, from the warm spares.
 
 Called by: the Node service (a program attaches), recoveries (a worker was lost), idle.py. Promises: returns a worker
-that serves the GPU and belongs to the caller; otherwise NoWorker says why, and the GPU's state shows it. Its libraries
-are opened in the environment that the program wants for them. A GPU gets no worker while one that it had is ending.
+that serves the GPU and belongs to the caller; otherwise NoWorker says why, and the GPU's state shows it. The worker's
+libraries are opened in the environment that the program wants. A GPU gets no worker while a former one is ending.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ TRIES = 4
 _LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
-#: Of a program, for the libraries (library_environment.py).
+#: Variables of a program, for the libraries (library_environment.py).
 Variables = Mapping[str, str]
 _NONE: Variables = {}
 
 
 def assign_request(registry: Registry, gpu: Gpu, guest: int = 0, variables: Variables = _NONE) -> Any:
-    """What makes a spare the worker of a GPU; guest: the session that it will share the GPU with others for."""
+    """Returns the request that makes a spare the worker of a GPU; guest: the session for which it shares the GPU."""
     config, assignment = registry.config, registry.backend.assignment(gpu.index, guest)
     return worker_pb2.AssignRequest(
         gpu=gpu.index, device=config.device, memory_limit=assignment.memory_limit, threads=assignment.threads,
@@ -51,8 +51,8 @@ def assign_worker(
     registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float = SPARE_SECONDS, *,
     guest: int = 0, variables: Variables = _NONE, ends: float = KILLED_SECONDS,
 ) -> Worker:  # fmt: skip
-    """The idle worker of the GPU, else a spare. Raises NoWorker; NotYet when a spare is still being started, or a
-    worker of before has not ended within so many seconds."""
+    """Returns the idle worker of the GPU, else a spare. Raises NoWorker; NotYet when a spare is still being started, or
+    a former worker has not ended within `ends` seconds."""
     if not guest and needs_own_worker(variables):
         _end_idle(registry, gpu)
     supervisor.await_former(gpu.index, ends)
@@ -98,7 +98,7 @@ def _assigned(
 
 
 def _end_idle(registry: Registry, gpu: Gpu) -> None:
-    """It has opened the libraries in another environment than the program wants, and holds memory of the GPU."""
+    """Ends an idle worker whose libraries have another environment than the program wants: it holds GPU memory."""
     with registry.changed:
         idle = gpu.take_idle()
     if idle is not None:
@@ -106,13 +106,13 @@ def _end_idle(registry: Registry, gpu: Gpu) -> None:
 
 
 class Replacements:
-    """Other workers for sessions of this node that have lost theirs (../../ranks/rank.py)."""
+    """The replacement of lost workers for sessions of this node (../../ranks/rank.py)."""
 
     def __init__(self, registry: Registry, supervisor: Supervisor) -> None:
         self._registry, self._supervisor = registry, supervisor
 
     def replace(self, one: Rank, notes: list[str], wanted: Callable[[], None]) -> None:
-        """Raises NoWorker, and what wanted raises."""
+        """Replaces the worker. Raises NoWorker, and what wanted raises."""
         session = _own(one)
         worker = _worker_for(self._registry, self._supervisor, session, notes)
         try:
@@ -130,7 +130,7 @@ def _own(one: Rank) -> Session:
 
 
 def _worker_for(registry: Registry, supervisor: Supervisor, session: Session, notes: list[str]) -> Worker:
-    """On its own GPU, or on another one while that is lost; notes get a line when it moves. Raises NoWorker."""
+    """Returns a worker on the session's GPU, or on another while that is lost (notes get a line). Raises NoWorker."""
     gpu, shared = registry.place(session)
     if gpu is None:
         raise NoWorker(f"no GPU is left that could serve {session.label()}")

@@ -1,4 +1,4 @@
-"""When a process was started: with its number, what tells it from any other process.
+"""The start time of a process, which with its number distinguishes it from any other process.
 
 Called by: processes.py. Source: proc(5).
 """
@@ -13,20 +13,20 @@ from ...common.complaints import scarce
 
 
 def born(pid: int) -> str:
-    """In the kernel's ticks since it booted; empty: it has ended, but has not been waited for. Raises
-    ProcessLookupError when there is no such process, another OSError where that cannot be seen for now."""
+    """Returns the start, in the kernel's ticks since boot; empty: the process has ended, but has not been waited for.
+    Raises ProcessLookupError when there is no such process, another OSError if that cannot be seen for now."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError as error:
-        if scarce(error):  # of descriptors: that says nothing of the process
+        if scarce(error):  # descriptors are scarce, which says nothing of the process
             raise
         raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH)) from None
-    fields = text.rpartition(")")[2].split()  # its name, which may be anything, ends with the last parenthesis
+    fields = text.rpartition(")")[2].split()  # the process's name, which may be anything, ends with the last ")"
     return "" if fields[0] in "ZX" else fields[19]
 
 
 def lives(pid: int, when: str) -> bool:
-    """Whether the process that was started then is still there, as far as can be seen."""
+    """Returns whether the process that was started then still exists, as far as can be seen."""
     try:
         return bool(when) and born(pid) == when
     except ProcessLookupError:

@@ -16,12 +16,12 @@ from ..registry import Registry
 from .assign import assign_worker
 from .supervisor import Closing, StillEnding, Supervisor
 
-#: The death of an idle worker is not always announced as a change of the registry, so it is looked for.
+#: Seconds between looks for idle workers that died, which is not always announced as a change of the registry.
 LOOK_SECONDS = 0.5
 
 
 class IdleWorkers:
-    """Has a thread of its own, since opening a device takes time."""
+    """The idle workers, filled in a thread of its own, since opening a device takes time."""
 
     def __init__(self, registry: Registry, supervisor: Supervisor) -> None:
         self._registry, self._supervisor = registry, supervisor
@@ -30,9 +30,9 @@ class IdleWorkers:
         self._thread = threading.Thread(target=self._loop, name="jitc-idle", daemon=True)
 
     def start(self) -> None:
-        """When this returns, every GPU has its worker. Raises NoWorker."""
+        """Fills every GPU with its worker before it returns. Raises NoWorker."""
         for gpu in self._registry.gpus:
-            if not (gpu.lost or self._registry.used(gpu)):  # so since the service before
+            if not (gpu.lost or self._registry.used(gpu)):  # used since the previous service
                 self._fill(gpu)
         self._thread.start()
 
@@ -59,7 +59,7 @@ class IdleWorkers:
                 self._registry.changed.wait(LOOK_SECONDS)
                 return
         try:
-            self._fill(gpu, ends=0.0)  # others wait for theirs too
+            self._fill(gpu, ends=0.0)  # other GPUs wait for theirs too
         except (Closing, StillEnding):
             with self._registry.changed:
                 self._registry.changed.wait_for(lambda: self._stopped, LOOK_SECONDS)

@@ -1,8 +1,8 @@
-"""Whether a worker that was killed was ended by the kernel, for want of memory.
+"""Attribution of a killed worker's end to the kernel, for lack of memory.
 
-Called by: the supervisor, for each worker that begins and ends. The kernel does not say whom it has ended; it counts
-them, in their control group or on the machine, before it ends them. Promises: each count explains one worker's end;
-ends of other processes explain none that comes later than two rounds (ROUND_SECONDS).
+Called by: the supervisor, for each worker that begins and ends. The kernel does not say which process it has ended; it
+counts them, in their control group or on the machine, before it ends them. Promises: each count explains one worker's
+end; ends of other processes explain none that comes later than two rounds (ROUND_SECONDS).
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from pathlib import Path
 from ...common import host_memory
 from ...common.rounds import Rounds
 
-#: A process with much memory may take a while until it is gone.
+#: Time between rounds: a process with much memory may take a while to end.
 ROUND_SECONDS = 30.0
 
 
 class MemoryKills(Rounds):
-    """By file that counts."""
+    """The kernel's counts, by the file that counts."""
 
     def __init__(self) -> None:
         super().__init__("jitc-memory-kills", ROUND_SECONDS, self.round)
         self._lock = threading.Lock()
-        self._files: dict[int, Path] = {}  # of each worker, by process
+        self._files: dict[int, Path] = {}  # file of each worker, by process
         self._explained: dict[Path, int] = {}  # kills that have explained a worker's end, or are too old to do so
         self._before: dict[Path, int] = {}  # kills at the last round
 
     def begin(self, worker: int) -> None:
-        """This worker can be looked at now; when it has ended, its group is not seen any more."""
+        """Begins to watch this worker's count; once the worker has ended, its group can no longer be seen."""
         file = host_memory.kills_file(worker)
         with self._lock:
             self._files[worker] = file
@@ -37,8 +37,8 @@ class MemoryKills(Rounds):
             self._before.setdefault(file, count)
 
     def explains(self, worker: int, killed: bool) -> str:
-        """Why this worker has ended, as a text; empty where it was not that. killed: by a signal that is none of
-        ours. Called once for each worker."""
+        """Returns why this worker has ended, as a text; empty if it was not for lack of memory. killed: by a signal
+        that is not jitc's. Called once for each worker."""
         with self._lock:
             file = self._files.pop(worker, None)
             if file is None or not killed or (host_memory.kills(file) or 0) <= self._explained[file]:

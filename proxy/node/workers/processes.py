@@ -1,7 +1,7 @@
 """Processes known by descriptors that become readable when the process ends.
 
-Called by: the watch, the supervisor, workers. Promises: a descriptor means one process, also when its number is given
-to another process later; its owner closes it. It is a pidfd where the kernel has them. Where the kernel has none (old
+Called by: the watch, the supervisor, workers. Promises: a descriptor means one process, even if its number is given to
+another process later; its owner closes it. It is a pidfd where the kernel has them. Where the kernel has none (old
 kernels, and sandboxes that imitate one), it is the end of a pipe that a thread closes when /proc no longer shows the
 process: an end is then noticed at most LOOK_SECONDS late.
 """
@@ -23,7 +23,7 @@ _never = threading.Event()
 
 
 def open_process(pid: int) -> int:
-    """A descriptor of the process. Raises ProcessLookupError when there is none."""
+    """Returns a descriptor of the process. Raises ProcessLookupError when there is none."""
     try:
         return os.pidfd_open(pid)
     except OSError as error:
@@ -44,19 +44,19 @@ def send(descriptor: int, pid: int, number: signal.Signals) -> None:
 
 
 def ended(descriptor: int) -> bool:
-    """Whether the process has ended by now."""
+    """Returns whether the process has ended by now."""
     return ends_within(descriptor, 0)
 
 
 def ends_within(descriptor: int, seconds: float) -> bool:
-    """Waits for its end. False: it is still running."""
+    """Waits for the process's end. Returns False if it is still running."""
     watch = select.poll()
     watch.register(descriptor, select.POLLIN)
     return bool(watch.poll(seconds * 1000))
 
 
 def has_ended(pid: int) -> bool:
-    """Whether it has ended, or there is no such process."""
+    """Returns whether the process has ended, or does not exist."""
     try:
         return not born(pid)
     except ProcessLookupError:
@@ -64,7 +64,7 @@ def has_ended(pid: int) -> bool:
 
 
 def end(pid: int, seconds: float) -> bool:
-    """Kills a process whose number means nobody else, and waits for its end. False: it has not ended."""
+    """Kills a process whose number can mean no other one, and waits for its end. Returns False if it still runs."""
     try:
         descriptor = open_process(pid)
     except ProcessLookupError:

@@ -33,13 +33,13 @@ from .memory_kills import MemoryKills
 from .watch import Watch
 from .worker import Worker, WorkerEvent, WorkerState
 
-#: Starts that fail in a row before no more are tried (until a worker is asked for again).
+#: Starts that fail in a row before no more are tried (until a worker is requested again).
 FAILED_STARTS = 3
-#: Between looks whether the service ends, while a worker does.
+#: Seconds between looks whether the service ends, while a worker does.
 LOOK_SECONDS = 0.25
-#: Of a request to start a worker, beside the environment.
+#: Bytes of a request to start a worker, beside the environment.
 REQUEST_BYTES = 4096
-#: For the ends of all workers when the service ends.
+#: Time for the ends of all workers when the service ends.
 STOP_SECONDS = 60.0
 #: Processes that start at the same time: more of them would only slow each other down.
 STARTING_AT_ONCE = max(2, len(os.sched_getaffinity(0)))
@@ -50,7 +50,7 @@ class NotYet(NoWorker):
 
 
 class StillEnding(NotYet):
-    """The GPU had a worker that has not ended; the text names it."""
+    """A former worker of the GPU has not ended; the text names it."""
 
 
 class Closing(NoWorker):
@@ -88,7 +88,7 @@ class Supervisor:
         self.replenish()
 
     def take(self, timeout: float) -> Worker:
-        """A warm spare, else the next one to become ready. Raises NoWorker or NotYet."""
+        """Returns a warm spare, else the next one to become ready. Raises NoWorker or NotYet."""
         with self._changed:
             self._failed_starts = 0
             self._waiting += 1
@@ -133,8 +133,8 @@ class Supervisor:
             return list(self._workers)
 
     def await_former(self, gpu: int, seconds: float) -> None:
-        """Workers of the GPU that are ending hold its memory, and may write to what others are given. Raises
-        StillEnding; Closing."""
+        """Waits for workers of the GPU that are ending: they hold its memory, and may write to what others are given.
+        Raises StillEnding; Closing."""
         deadline = time.monotonic() + seconds
         for worker in [one for one in self.workers() if one.gpu == gpu and one.ending()]:
             told = time.monotonic() + SLOW_SECONDS
@@ -151,7 +151,7 @@ class Supervisor:
             return sum(worker.machine.state is WorkerState.SPARE for worker in self._workers)
 
     def close(self) -> None:
-        """From now on no worker is started or given out."""
+        """Stops starting and giving out workers."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
@@ -165,11 +165,11 @@ class Supervisor:
             worker.kill()
         deadline = time.monotonic() + STOP_SECONDS
         for worker in workers:
-            worker.wait(max(0.0, deadline - time.monotonic()))  # one that takes longer holds up nothing of ours
+            worker.wait(max(0.0, deadline - time.monotonic()))  # a worker that takes longer holds up nothing of ours
             worker.close()
 
     def adopt(self, pid: int, socket: str, state: WorkerState) -> Worker:
-        """A worker of the service before, which may have ended since. Raises ProcessLookupError."""
+        """Adopts a worker of the previous service, which may have ended since. Raises ProcessLookupError."""
         worker = Worker(pid, processes.open_process(pid), socket, state, self._completed)
         self._memory_kills.begin(pid)
         with self._changed:
@@ -179,7 +179,7 @@ class Supervisor:
         return worker
 
     def forget(self, pid: int, socket: str) -> int | None:
-        """A process that has ended; socket: empty where it is not known. Returns its exit status, where that is."""
+        """Forgets a process that has ended; socket: empty if unknown. Returns its exit status, if known."""
         for one in (socket, op_socket(socket)) if socket else ():
             Path(one).unlink(missing_ok=True)
         self._log.delete(f"worker/{pid}")
@@ -192,13 +192,13 @@ class Supervisor:
         self._log.put(f"worker/{worker.pid}", {"socket": worker.socket, "spare": spare})
 
     def _spawn(self) -> None:
-        """Runs in the watch thread."""
+        """Starts a worker, in the watch thread."""
         worker, later = None, False
         try:
             worker = self._start_watched()
         except (OSError, KeeperLost) as error:
             self._complaints.of(error)
-            later = scarce(error)  # who waits for a worker tries again in a moment
+            later = scarce(error)  # callers that wait for a worker try again in a moment
         finally:
             with self._changed:
                 self._posted -= 1
@@ -211,7 +211,7 @@ class Supervisor:
                     self._changed.notify_all()
 
     def _start_watched(self) -> Worker:
-        """A process whose end will be noticed, or none. What it calls back comes later, in this thread."""
+        """Starts a process whose end will be noticed, or none. Its callbacks come later, in this thread."""
         with contextlib.ExitStack() as undone:
             ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
             try:
@@ -229,7 +229,7 @@ class Supervisor:
         return worker
 
     def _drop(self, worker: Worker) -> None:
-        """A process that has begun, but cannot be watched."""
+        """Ends a process that has begun, but cannot be watched."""
         worker.kill()
         worker.wait()
         worker.close()
@@ -247,7 +247,7 @@ class Supervisor:
         try:
             return Worker(pid, processes.open_process(pid), socket, completed=self._completed)
         except OSError:
-            os.kill(pid, signal.SIGKILL)  # its number means nobody else until it is reaped
+            os.kill(pid, signal.SIGKILL)  # the number cannot mean another process until it is reaped
             raise
 
     def _environment(self) -> dict[str, str]:
@@ -257,7 +257,7 @@ class Supervisor:
 
     def _ready(self, worker: Worker, pipe: int) -> None:
         if not os.read(pipe, 16):
-            return  # it ended; the process watch says so too
+            return  # the worker has ended; the process watch says so too
         self._memory_kills.begin(worker.pid)
         with self._changed:
             if worker.machine.state is WorkerState.STARTING:

@@ -59,7 +59,7 @@ class Watch:
                 os.close(self._wake_write)
 
     def post(self, function: Callable[[], None]) -> None:
-        """Runs function soon, in the watch thread."""
+        """Has the function run soon, in the watch thread."""
         with self._lock:
             self._posted.append(function)
         self._wake()

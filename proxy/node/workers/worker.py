@@ -1,8 +1,8 @@
 """A worker process as the service sees it: its process, its socket, its state.
 
-Called by: the supervisor (which makes it), the registry, the gRPC services, recoveries. Promises: whether it lives is
-asked of the kernel each time, and a signal never reaches another process that has taken its number; one that does
-nothing any more, but has not ended, is told from one that works.
+Called by: the supervisor (which makes it), the registry, the gRPC services, recoveries. Promises: whether a worker
+lives is asked of the kernel each time, and a signal never reaches another process that has taken its number; a worker
+that does nothing any more, but has not ended, is distinguished from one that works.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ...ranks.causes import OUT_OF_MEMORY, WORKER_DEATH
 from ...ranks.rank import KILLED_SECONDS, SLOW_SECONDS
 from . import processes
 
-#: How often a process is looked at that cannot be waited for.
+#: Seconds between looks at a process that cannot be waited for.
 LOOK_SECONDS = 0.02
 _never = threading.Event()
 #: Time for the watch thread to look at a worker that has ended.
@@ -59,8 +59,8 @@ def _unchanged(request: Any) -> Any:
 
 
 class Worker:
-    """Made by the supervisor; the channel to it is opened when first used. completed: fills in the paths of a request
-    (local_paths.py)."""
+    """A worker, made by the supervisor; the channel to it is opened when first used. completed: fills in the paths of a
+    request (local_paths.py)."""
 
     def __init__(
         self, pid: int, descriptor: int, socket: str, state: WorkerState = WorkerState.STARTING,
@@ -75,27 +75,27 @@ class Worker:
         self.killed = False  # by this service
         self.replaced = False  # killed for the sake of another one, by a recovery
         self._told_slow = False
-        self.looked_at = threading.Event()  # it has ended, and its cause is known as far as it can be
+        self.looked_at = threading.Event()  # the worker has ended, and its cause is known as far as it can be
         self.unhealthy_since = 0.0  # monotonic time; 0: it was not killed for a cause
         self._opening = threading.Lock()
         self._channel: grpc.Channel | None = None
         self._stub: Any = None
 
     def ready(self) -> bool:
-        """It has started, and has not been found dead."""
+        """Returns whether the worker has started, and has not been found dead."""
         return self.machine.state in (WorkerState.SPARE, WorkerState.SERVING)
 
     def alive(self) -> bool:
-        """Asks the kernel, so that a death is seen before its notice has been handled."""
+        """Returns whether it lives, as the kernel says, so that a death is seen before its notice has been handled."""
         return self.machine.state is not WorkerState.DEAD and not self.ends_within(0)
 
     def works(self) -> bool:
-        """Whether it can do anything for anybody. A process that ends has closed its socket some time before the kernel
-        counts it as ended: until then its GPU may still write where it could."""
+        """Returns whether the worker can do anything at all. A process that ends closes its socket some time before the
+        kernel counts it as ended: until then its GPU may still write where it could."""
         return not self.killed and self.alive() and socket_lock.alive(self.socket)
 
     def ending(self) -> bool:
-        """It does not work any more, and has not ended."""
+        """Returns whether the worker no longer works, and has not ended."""
         return not self.works() and self.alive()
 
     def ends_within(self, seconds: float) -> bool:
@@ -117,14 +117,14 @@ class Worker:
             _never.wait(min(left, LOOK_SECONDS))
 
     def wait(self, seconds: float = KILLED_SECONDS) -> bool:
-        """Waits for the end of a process that was killed. False: it has not ended, and may still hold what it had."""
+        """Waits for the end of a killed process. Returns False if it has not ended; it may still hold what it had."""
         if self.ends_within(min(seconds, SLOW_SECONDS)):
             return True
         self.tell_slow()
         return self.ends_within(max(0.0, seconds - SLOW_SECONDS))
 
     def tell_slow(self) -> None:
-        """Says once that its end takes long."""
+        """Reports once that the worker's end takes long."""
         if not self._told_slow:
             self._told_slow = True
             print(f"jitc-proxyd: {self.slow()}; that GPU is not used before", file=sys.stderr, flush=True)
@@ -134,7 +134,7 @@ class Worker:
         return f"worker {self.pid}{where} has not ended yet, though it does nothing any more"
 
     def starved(self) -> str:
-        """Of one that has ended: how the kernel ended it for want of memory; empty: it did not."""
+        """Returns how the kernel ended this worker, which has ended, for lack of memory; empty: it did not."""
         self.looked_at.wait(LOOKED_AT_SECONDS)
         return self.message if self.cause == OUT_OF_MEMORY else ""
 
@@ -151,19 +151,19 @@ class Worker:
         self.send(signal.SIGKILL)
 
     def replace(self) -> None:
-        """Kills it, because a recovery needs another one in its place. That is no fault. Whoever gives its place to
-        another one waits for its end."""
+        """Kills the worker, because a recovery needs another one in its place. That is no fault. A caller that gives
+        its place to another one waits for its end."""
         self.replaced = True
         self.kill()
 
     def finish(self) -> None:
-        """Kills one that has closed its socket. If it ends already, what has ended it stays the cause."""
+        """Kills a worker that has closed its socket. If it is ending already, what has ended it stays the cause."""
         with self._opening:
             if self.descriptor >= 0:
                 processes.send(self.descriptor, self.pid, signal.SIGKILL)
 
     def own_descriptor(self) -> int:
-        """Another one of the process, which the caller closes; -1: it has been let go, or none is left."""
+        """Returns another descriptor of the process, which the caller closes; -1: released, or none is left."""
         with self._opening:
             return _duplicate(self.descriptor) if self.descriptor >= 0 else -1
 
@@ -176,12 +176,12 @@ class Worker:
                 processes.send(self.descriptor, self.pid, number)
 
     def kill_with_cause(self, cause: str, since: float, message: str = "") -> None:
-        """Kills it for a cause that its death alone would not show."""
+        """Kills the worker for a cause that its death alone would not show."""
         self.cause, self.unhealthy_since, self.message = cause, since, message
         self.kill()
 
     def close(self) -> None:
-        """After its end: releases the descriptor and the channel."""
+        """Releases the descriptor and the channel, after the worker's end."""
         with self._opening:
             descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
@@ -192,7 +192,7 @@ class Worker:
 
 
 def _duplicate(descriptor: int) -> int:
-    """-1: there is no descriptor left."""
+    """Duplicates a descriptor; returns -1 if no descriptor is left."""
     try:
         return os.dup(descriptor)
     except OSError:

@@ -62,8 +62,7 @@ class Transfers:
         self.notes: list[str] = []
 
     def move(self, transfer: BlockTransfer, both_direct: bool) -> None:
-        """Moves the blocks. both_direct: both workers report that they can send directly. Raises TransferFailed, and
-        what calls raise."""
+        """Moves the blocks. both_direct: both workers can send directly. Raises TransferFailed, and as calls do."""
         direct = both_direct and self._direct and self._directly(transfer)
         if not direct:
             self._through_host(transfer)
@@ -155,8 +154,7 @@ def _received(transfer: BlockTransfer, request: Any) -> Any:
 
 
 def _wanted(pair: Pair) -> Block:
-    """Returns the block with the hash that the receiver compares with: that of what it is missing or, where that is
-    unknown, the peer's."""
+    """Returns the target with the hash that the receiver compares with: its own or, if unknown, the peer's."""
     return replace(pair.target, hash=pair.target.hash or pair.source.hash)
 
 
