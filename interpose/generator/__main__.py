@@ -1,7 +1,7 @@
-"""``python -m jitc.interpose.generator [--check]``: write, or compare, every generated file.
+"""``python -m jitc.interpose.generator [--check]``: writes, or compares, every generated file.
 
-Called by: the build, developers, CI (``--check``: exit status 1 when a file is out of date).
-Promise: sorted, deterministic output, written only when changed.
+Called by: the build, developers, CI (``--check``: exit status 1 when a file is out of date). Promise: sorted,
+deterministic output, written only when changed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Turns the functions of cuBLAS and cuBLASLt that travel as they are into marshalling for both sides.
+"""Turns the functions of cuBLAS and cuBLASLt that are sent unchanged into marshalling for both sides.
 
-Called by ``jitc.interpose.generator``. Promise: as ``call_visitor``. The client writes cuBLASLt's calls by hand: the
-objects of a product go with them.
+Called by ``jitc.interpose.generator``. Promise: that of ``call_visitor``. The client's side of cuBLASLt is written by
+hand: its calls carry the objects of a product with them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _CARRIERS = {"library_call", "library_ask"}
 
 
 def forwarded() -> list[Function]:
-    """Functions of cuBLAS that become a ``library_call``."""
+    """Returns the functions of cuBLAS that become a ``library_call``."""
     return sorted((f for f in CUBLAS.functions if _CARRIERS & set(f.ops)), key=lambda f: f.name)
 
 
 def _bytes(argument: Argument) -> str:
-    """C++ expression for the bytes of a scalar."""
+    """Returns the C++ expression for the bytes of a scalar."""
     if argument.type != "scalar":
         return str(SCALARS[argument.type])
     return "scalar_bytes(compute, type_c)" if argument.size == "compute" else f"element_bytes({argument.size})"
@@ -46,7 +46,7 @@ def _packed(a: Argument) -> str:
 
 
 def client_header() -> str:
-    """``generated_blas_client.h``: the functions behind the wrappers on a device with kernels."""
+    """Returns ``generated_blas_client.h``: the functions behind the wrappers on a device with kernels."""
     most = max(len(slots(f)) for f in forwarded())
     lines = [CODE, "#pragma once", '#include "api/common/abi_types.h"', "", "namespace jitc::api::forward {", ""]
     lines += ["/// Of one call.", f"inline constexpr uint32_t kMostSlots = {most};", ""]
@@ -55,7 +55,7 @@ def client_header() -> str:
 
 
 def client_source() -> str:
-    """``generated_blas_client.cpp``: each packs its arguments."""
+    """Returns ``generated_blas_client.cpp``: each function packs its arguments."""
     lines = [CODE, '#include "generated_blas_client.h"', '#include "api/cublas/blas_call.h"', ""]
     lines += ["namespace jitc::api::forward {", ""]
     for f in forwarded():
@@ -67,6 +67,6 @@ def client_source() -> str:
 
 
 def worker_table() -> str:
-    """``generated_blas_worker.cpp``: what a worker may call, by identifier."""
+    """Returns ``generated_blas_worker.cpp``: the functions that a worker may call, by identifier."""
     lt = [f for f in CUBLASLT.functions if _CARRIERS & set(f.ops)]
     return worker_source("blas_library.h", table("kBlasFunctions", forwarded()), table("kLtFunctions", lt))

@@ -1,4 +1,4 @@
-"""Turns functions of NVIDIA's libraries that travel as they are into what both sides know of their arguments.
+"""Turns functions of NVIDIA's libraries that are sent unchanged into both sides' knowledge of their arguments.
 
 Called by ``blas_visitor`` and ``dnn_visitor``. Promise: the client's slots and the worker's template arguments are made
 from the same list, one per argument, so that they cannot disagree; handles, streams, the descriptor that a function
@@ -14,7 +14,7 @@ from jitc.interpose.spec.api import Argument, Function
 
 BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
 CODE = f"{BANNER}\n// clang-format off"
-#: by-value numbers -> what the library takes
+#: by-value numbers -> the type that the library takes
 NUMBERS = {
     "int": "int32_t",
     "enum": "int32_t",
@@ -27,16 +27,16 @@ NUMBERS = {
 REALS = ("float", "double")
 #: results of one number -> bytes
 RESULTS = {"size": 8, "int": 4}
-#: scalars, by value or by address as the pointer mode of cuBLAS says -> bytes; 0: other arguments say
+#: scalars, by value or by address as the pointer mode of cuBLAS says -> bytes; 0: other arguments give the size
 SCALARS = {"half": 2, "float": 4, "int": 4, "double": 8, "complex": 8, "double_complex": 16, "scalar": 0}
 #: objects of cuBLASLt -> ObjectKind
 LT_OBJECTS = {"matmul_desc": "lt_descriptor", "layout": "lt_layout", "preference": "lt_preference"}
-#: What has no slot. The first argument, a handle or the object that is changed, has none either.
+#: Types without a slot. The first argument, a handle or the object that is changed, has none either.
 _WITHOUT_SLOT = {"dnn": "Handle", "info": "Info", "stream": "OnStream"}
 
 
 def identifier(name: str) -> int:
-    """FNV-1a, 32 bit: how a call names its function."""
+    """Returns the identifier by which a call names its function: FNV-1a, 32 bit."""
     value = 0x811C9DC5
     for byte in name.encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
@@ -52,7 +52,7 @@ def slots(function: Function) -> list[Argument]:
 
 
 def by_value(a: Argument) -> str:
-    """What is no pointer to host memory: number, real, address or descriptor, as the client's packer has them."""
+    """Returns how the client's packer has an argument by value: number, real, address or descriptor."""
     if a.type in LT_OBJECTS or a.type in ("descriptor", "address"):
         return "descriptor" if a.type != "address" else a.type
     if a.type in NUMBERS or a.type in REALS:
@@ -61,7 +61,7 @@ def by_value(a: Argument) -> str:
 
 
 def _by_value(a: Argument) -> str:
-    """Its template argument."""
+    """Returns the argument's template argument."""
     if (what := by_value(a)) == "descriptor":
         needed = LT_OBJECTS.get(a.type)
         return f"Needed<ops::ObjectKind::{needed}>" if needed else f"Object<ops::ObjectKind::{a.size}>"
@@ -99,13 +99,13 @@ def _template_arguments(function: Function) -> str:
 
 
 def changes(function: Function) -> str:
-    """The kind of object that it sets, if any."""
+    """Returns the kind of object that the function sets, if any."""
     changed = function.policy == "Local"
     return f"ops::ObjectKind::{function.args[0].size}" if changed else "kNothing"
 
 
 def table(name: str, functions: Iterable[Function]) -> list[str]:
-    """What a worker may call, by identifier."""
+    """Returns the table of the functions that a worker may call, by identifier."""
     by_id = sorted(functions, key=lambda f: identifier(f.name))
     if len({identifier(f.name) for f in by_id}) != len(by_id):
         raise ValueError(f"{name}: two functions have the same identifier: rename by hand")
@@ -117,7 +117,7 @@ def table(name: str, functions: Iterable[Function]) -> list[str]:
 
 
 def worker_source(header: str, *tables: list[str]) -> str:
-    """A worker's file of tables."""
+    """Returns a worker's file of tables."""
     lines = [CODE, f'#include "{header}"', "", '#include "device/cuda/call/signature.h"', ""]
     lines += ["namespace jitc::cuda {", "", "// by identifier", *(line for one in tables for line in one)]
     return "\n".join([*lines, "", "}  // namespace jitc::cuda", ""])

@@ -36,7 +36,7 @@ same functions. What the library has beyond this list is not found then, with on
 
 
 def document() -> str:
-    """The text of ``docs/coverage.md``."""
+    """Returns the text of ``docs/coverage.md``."""
     return "\n".join([_HEAD, *_summary(), *_unserved(), *(line for api in APIS for line in _api(api))]) + "\n"
 
 
@@ -77,7 +77,7 @@ def _row(f: Function) -> str:
 
 
 def _by_advice(functions: list[tuple[str, str]]) -> list[str]:
-    """Names, grouped by the advice that goes with them."""
+    """Returns names, grouped by the advice that goes with them."""
     return [
         f"- {advice}: " + ", ".join(f"`{name}`" for name, its in functions if its == advice)
         for advice in sorted({advice for _, advice in functions})

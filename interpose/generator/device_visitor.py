@@ -13,7 +13,7 @@ _SOURCES = ("multiprocessors", "pci_bus", "capability_major", "capability_minor"
 
 
 def tables() -> str:
-    """``generated_device.h``: attributes, fields of cudaDeviceProp, error names."""
+    """Returns ``generated_device.h``: attributes, fields of cudaDeviceProp, error names."""
     lines = [_BANNER, "#pragma once", "#include <cstddef>", "#include <cstdint>", "", "namespace jitc::api {", ""]
     names = ", ".join(f"k_{name}" for name in _SOURCES)
     lines += ["/// Where an attribute's value comes from.", f"enum class Source : uint8_t {{ fixed, {names} }};", ""]
@@ -64,7 +64,7 @@ def _prop_table(name: str, layout: properties.Layout) -> list[str]:
 
 
 def layout_check(version: int) -> str:
-    """Static assertions on the real ``cudaDeviceProp`` of a CUDA version."""
+    """Returns static assertions on the real ``cudaDeviceProp`` of a CUDA version."""
     layout = properties.layout(version)
     lines = [_BANNER, "#include <cstddef>", "#include <cuda_runtime_api.h>", ""]
     lines.append(f"static_assert(CUDART_VERSION / 1000 == {version});")

@@ -1,6 +1,6 @@
-"""Turns the cuDNN functions that travel as they are into marshalling for both sides.
+"""Turns the cuDNN functions that are sent unchanged into marshalling for both sides.
 
-Called by ``jitc.interpose.generator``. Promise: as ``call_visitor``.
+Called by ``jitc.interpose.generator``. Promise: that of ``call_visitor``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CREATE, _DESTROY = re.compile(r"^cudnnCreate\w+Descriptor$"), re.compile(r"^cud
 
 
 def _generic() -> list[Function]:
-    """Neither written by hand nor refused, and no part of the graph API."""
+    """Returns the functions that are neither written by hand nor refused, and no part of the graph API."""
     by_hand = {f.name for f in graph.GRAPH} | {"cudnnDestroy", "cudnnSetStream", "cudnnGetStream"}
     policies = ("Local", "Sync", "Op")
     found = [f for f in CUDNN.functions if f.policy in policies and f.kernels and f.name not in by_hand]
@@ -33,12 +33,12 @@ def _generic() -> list[Function]:
 
 
 def _calls() -> list[Function]:
-    """Those of them that the worker calls with slots."""
+    """Returns the generic functions that the worker calls with slots."""
     return [f for f in _generic() if not _CREATE.match(f.name) and not _DESTROY.match(f.name)]
 
 
 def _role(a: Argument) -> str:
-    """number, real, descriptor, address, scalar, array or result."""
+    """Returns the argument's role: number, real, descriptor, address, scalar, array or result."""
     if a.direction == "in":
         return "scalar" if a.type == "scalar" else "array"
     if a.direction == "out":
@@ -61,7 +61,7 @@ def _packed(f: Function, a: Argument) -> str:
     if what == "scalar":
         return f".scalar({a.name}, {_scalar_bytes(f, a)})"
     if what == "result":
-        # In 64 bits: the program says how many it wants.
+        # The size is computed in 64 bits: the program chooses the number of elements.
         size = RESULTS.get(a.type) or re.sub(r"^(\w+)", r"int64_t{\1}", a.size)
         return f".result({a.name}, {size})"
     extra = _kind(a.size) if what == "descriptor" else ""
@@ -74,7 +74,7 @@ def _scalar_bytes(f: Function, a: Argument) -> str:
 
 
 def client_source() -> str:
-    """``generated_dnn_client.cpp``: each packs its arguments."""
+    """Returns ``generated_dnn_client.cpp``: each function packs its arguments."""
     lines = [CODE, '#include "api/cudnn/dnn_call.h"', "", "namespace jitc::api {", ""]
     for f in _generic():
         lines += [f"int32_t {f.name}({parameters(f)}) {{", f"  return {_body(f)};", "}"]
@@ -95,7 +95,7 @@ def _body(f: Function) -> str:
 
 
 def worker_table() -> str:
-    """``generated_dnn_worker.cpp``: what a worker may call, by identifier."""
+    """Returns ``generated_dnn_worker.cpp``: the functions that a worker may call, by identifier."""
     names = [f.name for f in CUDNN.functions]
     if len({identifier(name) for name in names}) != len(names):
         raise ValueError("two cuDNN functions have the same identifier: rename by hand")
@@ -103,7 +103,7 @@ def worker_table() -> str:
 
 
 def header() -> str:
-    """``jitc/generated_dnn.h``: what both sides know of the library."""
+    """Returns ``jitc/generated_dnn.h``: what both sides know of the library."""
     lines = [CODE, "#pragma once", "#include <cstdint>", "", "namespace jitc::ops {", ""]
     lines += ["/// Descriptors and attributes of the graph API that are looked at."]
     lines += [f"inline constexpr int32_t kDnn_{name} = {at};" for name, at in sorted(graph.DESCRIPTORS.items())]
@@ -134,7 +134,7 @@ def _types() -> dict[int, tuple[str, int]]:
 
 
 def check() -> str:
-    """Static assertions on the real enumerations."""
+    """Returns static assertions on the real enumerations."""
     lines = [BANNER, "#include <cudnn.h>", ""]
     last_name, last = graph.LAST_TYPE
     lines += [f"static_assert(CUDNN_TYPE_{name} == {at});" for at, (name, _) in sorted(_types().items())]

@@ -1,7 +1,7 @@
 """Turns the attributes of cuBLASLt's objects into the tables by which both sides make and check them.
 
-Called by ``jitc.interpose.generator``. Promise: sorted by number; the check compiles only when numbers are those
-of the real header.
+Called by ``jitc.interpose.generator``. Promise: sorted by number; the check compiles only when numbers are those of the
+real header.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BY_HAND = ("MatmulAlgoGetHeuristic", "Matmul")
 
 
 def header() -> str:
-    """``jitc/generated_lt.h``."""
+    """Returns ``jitc/generated_lt.h``."""
     lines = [_BANNER, "#pragma once", '#include "generated_ops.h"', "", "namespace jitc::ops {", ""]
     lines += ["/// Functions that are called by hand-written code."]
     lines += [f"inline constexpr uint32_t kLt{name} = 0x{identifier(f'cublasLt{name}'):08x};" for name in _BY_HAND]
@@ -45,7 +45,7 @@ def header() -> str:
 
 
 def check() -> str:
-    """Static assertions on the real enumerations."""
+    """Returns static assertions on the real enumerations."""
     lines = [_BANNER, "#include <cublasLt.h>", ""]
     for prefix, attributes in ATTRIBUTES.items():
         lines += [f"static_assert(CUBLASLT_{prefix}_{name} == {at});" for at, (name, _) in sorted(attributes.items())]

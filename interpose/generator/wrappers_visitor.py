@@ -1,8 +1,8 @@
-"""Turns the API tables into C++: wrappers, declarations of what is hand-written, symbol tables.
+"""Turns the API tables into C++: wrappers, declarations of hand-written functions, symbol tables.
 
-Called by ``jitc.interpose.generator``. Promise: every function of the spec becomes one exported
-symbol; a served one calls ``jitc::api::<name>`` behind a guard (no exception leaves, last error kept,
-no call that needs the service in a forked child), a refused one says so once.
+Called by ``jitc.interpose.generator``. Promise: every function of the spec becomes one exported symbol; a served one
+calls ``jitc::api::<name>`` behind a guard (no exception leaves, last error kept, no call that needs the service in a
+forked child), a refused one reports so once.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def _parameters(function: Function) -> str:
 
 
 def _is_forwarded(function: Function) -> bool:
-    """Whether a device with kernels gets the call as it is, by generated code (``blas_visitor``)."""
+    """Returns whether generated code sends the call unchanged to a device with kernels (``blas_visitor``)."""
     return function.name in _FORWARDED
 
 
 def api_header() -> str:
-    """Declarations of the hand-written functions, so that a missing one is a link error."""
+    """Returns declarations of the hand-written functions, so that a missing one is a link error."""
     lines = [BANNER, "#pragma once", '#include "api/common/abi_types.h"', "", "namespace jitc::api {", ""]
     for api in APIS:
         lines.append(f"// {api.title}")
@@ -54,7 +54,7 @@ def api_header() -> str:
 
 
 def wrappers(api: Api) -> str:
-    """The exported functions of one API."""
+    """Returns the exported functions of one API."""
     lines = [
         BANNER,
         '#include "generated_api.h"',
@@ -81,7 +81,7 @@ def _refusal(api: Api, f: Function, text: str, advice: list[str], more: str = ""
 
 
 def _caller(api: Api) -> str:
-    """The driver is called by libraries more often than by programs: it is worth knowing which."""
+    """Returns an argument for the driver's caller: libraries call the driver more often than programs do."""
     return ", __builtin_return_address(0)" if api is DRIVER else ""
 
 
@@ -101,7 +101,7 @@ def _served_wrapper(api: Api, f: Function, advice: list[str]) -> str:
 
 
 def exports() -> str:
-    """The linker's version script: the spec and jitc_*, nothing else."""
+    """Returns the linker's version script: the spec and jitc_*, nothing else."""
     served_names = {f.name for api in APIS for f in api.functions}
     names = sorted({*served_names, *(entry for one in UNSERVED for entry in one.entries), *LOADER})
     body = "".join(f"    {name};\n" for name in names)
@@ -109,7 +109,8 @@ def exports() -> str:
 
 
 def symbols() -> str:
-    """The driver's symbols by name, for cuGetProcAddress and cudaGetDriverEntryPoint; the libraries that we replace."""
+    """Returns the driver's symbols by name, for cuGetProcAddress and cudaGetDriverEntryPoint, and replaced
+    libraries."""
     libraries = sorted(api.library.partition(".")[0] for api in APIS)
     names = sorted(f.name for f in DRIVER.functions)
     lines = [BANNER, '#include "api/process/symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
@@ -123,9 +124,9 @@ def symbols() -> str:
 
 
 def header_check() -> str:
-    """A translation unit that compiles only when the spec agrees with the real headers (CUDA 13).
+    """Returns a translation unit that compiles only when the spec agrees with the real headers (CUDA 13).
 
-    Only functions that the headers declare are compared; what they leave out is listed below.
+    Only functions that the headers declare are compared; those that they leave out are listed below.
     """
     lines = [BANNER]
     lines += [f"#include <{api.header}>" for api in APIS]
@@ -138,7 +139,7 @@ def header_check() -> str:
 
 
 def header12_check() -> str:
-    """The same for the runtime API of CUDA 12, from 12.4 on, with what only its headers declare.
+    """Returns the same for the runtime API of CUDA 12, from 12.4 on, with what only its headers declare.
 
     cudaStreamGetCaptureInfo is a macro there, for a function under its own name.
     """
@@ -160,7 +161,7 @@ def _declared(f: Function) -> bool:
     return not f.name.startswith("__") and not f.name.endswith(PER_THREAD_SUFFIXES) and f.name not in _NOT_IN_HEADERS
 
 
-#: Declared elsewhere, only in older headers, or overloaded in C++ (the last three).
+#: Functions declared elsewhere, only in older headers, or overloaded in C++ (the last three).
 _NOT_IN_HEADERS = {
     "cuEventElapsedTime",
     "cuStreamGetCaptureInfo_v2",

@@ -1,4 +1,4 @@
-"""How an API function is described: its arguments and one policy class.
+"""The description of an API function: its arguments and one policy class.
 
 The tables in ``cudart/``, ``driver/``, ``cublas/``, ``cudnn/`` and ``nccl.py`` are made of
 these. Called by: the generator's visitors and the tests. Promise: plain data, checked on import.
@@ -10,10 +10,10 @@ An argument is written ``"[direction ]name: type[size]"``:
 - the type is one of ``TYPES``; handles and device addresses have types of their own because replay and
   validation must tell them from numbers.
 
-The class is what the call means to record and replay: ``Op`` goes into the stream of device ops and
-does not wait; ``Sync`` waits for an answer; ``Local`` is answered in the process and never journaled;
+The class says what the call means for record and replay: ``Op`` goes into the stream of device ops and
+does not wait; ``Sync`` waits for a result; ``Local`` is answered in the process and never journaled;
 ``Custom`` decides by its arguments; ``Unsupported`` returns the API's own not-supported error and
-says so once.
+reports so once.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ TYPES: dict[str, str] = {
     "u64": "uint64_t",
     "float": "float",
     "double": "double",
-    # what cuBLAS takes by pointer, from the host or the device as the handle's pointer mode says; the
-    # type of a "scalar" is told by the argument in brackets
+    # values that cuBLAS takes by pointer, from the host or the device as the handle's pointer mode says; the argument
+    # in brackets gives the type of a "scalar"
     "half": "uint16_t",
     "complex": "void",
     "double_complex": "void",
@@ -62,7 +62,7 @@ TYPES: dict[str, str] = {
     "blas": "uint64_t",
     "lt": "uint64_t",
     "dnn": "uint64_t",
-    "descriptor": "uint64_t",  # of cuDNN; its kind in brackets
+    "descriptor": "uint64_t",  # a descriptor of cuDNN; its kind in brackets
     "layout": "uint64_t",
     "matmul_desc": "uint64_t",
     "preference": "uint64_t",
@@ -105,7 +105,7 @@ RETURNS: dict[str, str] = {
     "fatbin": "void**",
     "uint": "uint32_t",
     "channel": "ChannelDesc",
-    "error": "int32_t",  # a status that is itself the answer, not the outcome of the call
+    "error": "int32_t",  # a status that is itself the result, not the outcome of the call
 }
 
 _ARGUMENT = re.compile(r"^(?:(in|out|inout) )?(\w+): (\w+)(?:\[([^\]]+)\])?$")
@@ -120,7 +120,7 @@ class Argument:
 
     @property
     def cpp(self) -> str:
-        """The C++ type of the parameter."""
+        """Returns the C++ type of the parameter."""
         base = TYPES[self.type]
         if not self.direction:
             return base
@@ -139,9 +139,9 @@ def argument(text: str) -> Argument:
 
 @dataclass(frozen=True, init=False)
 class Function:
-    """One API function. ``ops``: the device ops it can become; ``like``: a function with the same
-    meaning and the same ABI that serves it; ``note``: what differs from the real API; ``kernels``: it is
-    served only by a device that runs kernels, elsewhere it is refused with this advice."""
+    """One API function. ``ops``: the device ops it can become; ``like``: a function with the same meaning and the same
+    ABI that serves it; ``note``: what differs from the real API; ``kernels``: only a device that runs kernels serves
+    the function; elsewhere it is refused with this advice."""
 
     name: str
     args: tuple[Argument, ...]
@@ -177,7 +177,7 @@ class Function:
             object.__setattr__(self, key, value)
 
     def alias(self, name: str) -> Function:
-        """The same function under another name of the same API."""
+        """Returns the same function under another name of the same API."""
         out = copy(self)
         object.__setattr__(out, "name", name)
         if self.policy != "Unsupported":
@@ -190,39 +190,39 @@ class Function:
 
     @property
     def served_by(self) -> str:
-        """Name of the hand-written function (namespace jitc::api) behind the wrapper."""
+        """Returns the name of the hand-written function (namespace jitc::api) behind the wrapper."""
         return self.like or self.name
 
 
 class Op(Function):
-    """Asynchronous: becomes device ops, is journaled and replayed."""
+    """An asynchronous function: it becomes device ops, is journaled and replayed."""
 
 
 class Sync(Function):
-    """Waits for an answer of the device."""
+    """A function that waits for a result of the device."""
 
 
 class Local(Function):
-    """Answered in the process; never journaled."""
+    """A function that is answered in the process; never journaled."""
 
 
 class Custom(Function):
-    """Op, Sync or Local, by its arguments."""
+    """A function that is Op, Sync or Local, by its arguments."""
 
 
 class Unsupported(Function):
-    """Refused: the API's own not-supported error, with the name and ``note`` (what to do) said once."""
+    """A refused function: the API's own not-supported error, with the name and ``note`` (what to do) reported once."""
 
 
 def unsupported(advice: str, names: str) -> tuple[Function, ...]:
-    """One topic of refused functions. Their arguments are never looked at, so they are not described."""
+    """Returns one topic of refused functions. Their arguments are never looked at, so they are not described."""
     return tuple(Unsupported(name, note=advice) for name in names.split())
 
 
 @dataclass(frozen=True)
 class Api:
     """One library's API. ``title`` names it, ``library`` is what it replaces, ``not_supported`` its error value,
-    ``header`` where its real declarations are."""
+    ``header`` the file with its real declarations."""
 
     title: str
     key: str

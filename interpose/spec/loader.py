@@ -2,7 +2,7 @@
 
 Called by: the generator (``wrappers_visitor.exports``) and the tests. Promise: plain data.
 
-They have no arguments or policies of their own here: what they give is decided by the names that the other tables serve
+These functions have no arguments or policies here: the names that the other tables serve decide their results
 (``interpose/api/loader``).
 """
 

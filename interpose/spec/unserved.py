@@ -4,8 +4,8 @@ Called by: the generator (``unserved_visitor``, ``wrappers_visitor.exports``) an
 
 These libraries reach the GPU through a CUDA runtime of their own, which needs undocumented tables of the driver. Their
 own errors name neither the library nor the function, and some are silent or crash. So their entry functions are refused
-here; all their other functions need what an entry function returns. What works without a GPU (versions, cuRAND's
-generators on the host) is left alone.
+here; all their other functions need what an entry function returns. Functions that work without a GPU (versions,
+cuRAND's generators on the host) are left alone.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Unserved:
-    """``status``: the library's own value for "not supported"; ``met``: how programs come to use the library;
-    ``instead``: what they can do."""
+    """A library that is not served. ``status``: its own value for "not supported"; ``met``: how programs come to use
+    it; ``instead``: what they can do."""
 
     title: str
     library: str
@@ -28,7 +28,7 @@ class Unserved:
 
 @dataclass(frozen=True)
 class StaticRuntime:
-    """A package whose libraries have a CUDA runtime linked in; ``part``: of their files' paths."""
+    """A package whose libraries have a CUDA runtime linked in; ``part``: part of their files' paths."""
 
     part: str
     instead: str

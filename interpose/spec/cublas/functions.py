@@ -1,6 +1,6 @@
 """cuBLAS (libcublas.so.13): handles, and the products that every device serves. See ``api.py``.
 
-On the software device a product becomes the op ``matmul``; on a device with kernels every call travels as it is
+On the software device a product becomes the op ``matmul``; on a device with kernels every call is sent unchanged
 (``library_call``), so that its result is the library's own, bit by bit. Functions that only such a device serves are in
 ``kernels.py``.
 """

@@ -1,4 +1,4 @@
-"""cuBLAS functions that only a device with kernels serves: each travels as the call that it is. See ``api.py``.
+"""cuBLAS functions that only a device with kernels serves: each call is sent unchanged. See ``api.py``.
 
 Called by ``functions.py``. Promise: each function has its arguments, and the advice that the software device gives.
 Functions that no device serves are in ``functions.py``.
@@ -16,7 +16,7 @@ _USE_GEMM = "only matrix products (gemm, gemv, dot) of real numbers are served: 
 
 
 def _call(name: str, arguments: Arguments, advice: str = _USE_GEMM) -> Function:
-    """One function; the caller waits for a result that may go to the host."""
+    """Returns one function; the caller waits for a result that may go to the host."""
     waits = any(argument.startswith("out result") for argument in arguments)
     make = Custom if waits else Op
     return make(f"cublas{name}", "handle: blas", *arguments, ops="library_call", kernels=advice)
@@ -46,7 +46,7 @@ def _products() -> tuple[Function, ...]:
 
 
 def _vectors(letter: str) -> tuple[Function, ...]:
-    """Level 1 and 2 of one type."""
+    """Returns the functions of levels 1 and 2 for one type."""
     kind, real, is_complex = KINDS[letter], REAL[letter], letter in "CZ"
     of_real = {"C": "Sc", "Z": "Dz"}.get(letter, letter)
     by_real = {"C": "Cs", "Z": "Zd"}.get(letter, letter)
@@ -82,7 +82,7 @@ def _vectors(letter: str) -> tuple[Function, ...]:
 
 
 def _matrices(letter: str) -> tuple[Function, ...]:
-    """Level 3 without products, and batches of small systems, of one type."""
+    """Returns the functions of level 3 without products, and batches of small systems, for one type."""
     kind, real = KINDS[letter], REAL[letter]
     a, solve, info = shapes.matrix("a"), ("transpose: enum",), ("out info: info",)
     out = [

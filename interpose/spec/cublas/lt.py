@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jitc.interpose.spec.api import Api, Custom, Function, Local, Op, unsupported
 
-#: Attributes that travel, by object: what is not here is refused (a host pointer would mean nothing there).
+#: Attributes that are sent, by object; others are refused (a host pointer would mean nothing on the worker's side).
 #: number -> name in the header's enumeration, bytes
 ATTRIBUTES: dict[str, dict[int, tuple[str, int]]] = {
     "MATMUL_DESC": {

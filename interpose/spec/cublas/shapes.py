@@ -8,7 +8,7 @@ from __future__ import annotations
 
 #: letter of a function's name -> type of its scalars
 KINDS = {"S": "float", "D": "double", "H": "half", "C": "complex", "Z": "double_complex"}
-#: the real type beside it
+#: letter of a function's name -> the real type that goes with its scalars
 REAL = {"C": "float", "Z": "double", "S": "float", "D": "double"}
 
 Arguments = tuple[str, ...]
@@ -19,16 +19,17 @@ _BY_SIDE = "side ? n : m"  # CUBLAS_SIDE_LEFT is 0
 
 
 def matrix(name: str, rows: str = "", *, typed: bool = False, strided: bool = False) -> Arguments:
-    """A matrix: its address, its type where the function asks for one, its leading dimension, its stride.
+    """Returns a matrix: its address, its type where the function asks for one, its leading dimension, its stride.
 
-    rows: the least that its leading dimension may be, where cuBLAS documents one."""
+    rows: the least that its leading dimension may be, where cuBLAS documents one.
+    """
     kind = (f"type_{name}: enum",) if typed else ()
     stride = (f"stride_{name}: i64",) if strided else ()
     return (f"{name}: address", *kind, f"ld{name}: leading[{rows}]" if rows else f"ld{name}: int", *stride)
 
 
 def vector(name: str, *, typed: bool = False, checked: bool = False) -> Arguments:
-    """checked: an increment of 0 is an error."""
+    """Returns a vector. checked: an increment of 0 is an error."""
     kind = (f"type_{name}: enum",) if typed else ()
     return (f"{name}: address", *kind, f"inc{name}: increment" if checked else f"inc{name}: int")
 
@@ -38,7 +39,7 @@ def _checked(*names: str) -> Arguments:
 
 
 def gemm(kind: str, *, typed: bool = False, strided: bool = False, batched: bool = False) -> Arguments:
-    """All of the gemm family; batched: arrays of pointers, in device memory."""
+    """Returns the arguments of the gemm family; batched: arrays of pointers, in device memory."""
     rows = {"a": "transpose_a ? k : m", "b": "transpose_b ? n : k", "c": "m"}
     a, b, c = (matrix(name, rows[name], typed=typed, strided=strided) for name in "abc")
     batch = ("batch: count",) if strided or batched else ()
@@ -55,7 +56,7 @@ def dot(result: str, *, typed: bool = False) -> Arguments:
 
 
 def norm(result: str) -> Arguments:
-    """nrm2, asum, amax, amin."""
+    """Returns the arguments of nrm2, asum, amax, amin."""
     return ("n: int", *vector("x"), f"out result: {result}")
 
 
@@ -68,7 +69,7 @@ def axpy(kind: str) -> Arguments:
 
 
 def copy() -> Arguments:
-    """copy, swap."""
+    """Returns the arguments of copy, swap."""
     return ("n: int", *vector("x"), *vector("y"))
 
 
@@ -77,12 +78,12 @@ def rot(cosine: str, sine: str) -> Arguments:
 
 
 def triangular_vector() -> Arguments:
-    """trmv, trsv."""
+    """Returns the arguments of trmv, trsv."""
     return ("fill: enum", "transpose: enum", "diagonal: enum", "n: count", *matrix("a", "n"), *_checked("x"))
 
 
 def symmetric_vector(kind: str) -> Arguments:
-    """symv, hemv."""
+    """Returns the arguments of symv, hemv."""
     ax = (*matrix("a", "n"), *_checked("x"))
     return ("fill: enum", "n: count", f"in alpha: {kind}", *ax, f"in beta: {kind}", *_checked("y"))
 
@@ -92,24 +93,24 @@ def ger(kind: str) -> Arguments:
 
 
 def rank_one(kind: str) -> Arguments:
-    """syr, her."""
+    """Returns the arguments of syr, her."""
     return ("fill: enum", "n: count", f"in alpha: {kind}", *_checked("x"), *matrix("a", "n"))
 
 
 def rank_two(kind: str) -> Arguments:
-    """syr2, her2."""
+    """Returns the arguments of syr2, her2."""
     return ("fill: enum", "n: count", f"in alpha: {kind}", *_checked("x", "y"), *matrix("a", "n"))
 
 
 def symmetric_product(kind: str) -> Arguments:
-    """symm, hemm."""
+    """Returns the arguments of symm, hemm."""
     ab = (*matrix("a", _BY_SIDE), *matrix("b", "m"))
     shape = ("side: enum", "fill: enum", "m: count", "n: count")
     return (*shape, f"in alpha: {kind}", *ab, f"in beta: {kind}", *matrix("c", "m"))
 
 
 def rank_k(alpha: str, beta: str, *inputs: str) -> Arguments:
-    """syrk, herk (inputs: a), syr2k, her2k (inputs: a, b)."""
+    """Returns the arguments of syrk, herk (inputs: a), syr2k, her2k (inputs: a, b)."""
     read = tuple(argument for name in inputs for argument in matrix(name, "transpose ? k : n"))
     shape = ("fill: enum", "transpose: enum", "n: count", "k: count")
     return (*shape, f"in alpha: {alpha}", *read, f"in beta: {beta}", *matrix("c", "n"))

@@ -1,4 +1,4 @@
-"""Functions that the runtime API of CUDA 12 has and CUDA 13 has not, and variants for per-thread default streams.
+"""Functions that only the runtime API of CUDA 12 has, not that of CUDA 13, and variants for per-thread default streams.
 
 Part of ``functions.py``. Wheels of CUDA 12 link ``libcudart.so.12``; jitc's unversioned symbols serve them as well. A
 name that both versions have is the same function; a function whose structure or arguments changed has a name of its own
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from jitc.interpose.spec.api import Function, Local, unsupported
 
-#: name -> the function that it is another name of
+#: name -> the function that has this other name
 _SAME = {
     "cudaEventElapsedTime_v2": "cudaEventElapsedTime",
     "cudaStreamGetCaptureInfo_v3": "cudaStreamGetCaptureInfo",
@@ -95,7 +95,7 @@ ADDED = {
 }
 
 PER_THREAD_SUFFIXES = ("_ptsz", "_ptds")
-#: Stream 0 means the thread's own default stream, which is served by the common one: more order, never less.
+#: Names for which stream 0 means the thread's own default stream, which the common one serves: more order, never less.
 _PER_THREAD = """
     __cudaLaunchKernel_ptsz cudaEventRecordWithFlags_ptsz cudaEventRecord_ptsz cudaFreeAsync_ptsz
     cudaGetDriverEntryPointByVersion_ptsz cudaGetDriverEntryPoint_ptsz cudaGraphInstantiateWithParams_ptsz
@@ -122,12 +122,12 @@ _PER_THREAD = """
 
 
 def cuda12(functions: tuple[Function, ...]) -> tuple[Function, ...]:
-    """The functions of CUDA 12 beside these of CUDA 13."""
+    """Returns the functions of CUDA 12 beside these of CUDA 13."""
     by_name = {function.name: function for function in functions}
     return (*(by_name[of].alias(name) for name, of in _SAME.items()), *_OWN)
 
 
 def per_thread(functions: tuple[Function, ...]) -> tuple[Function, ...]:
-    """The variants of these for programs that are compiled for per-thread default streams."""
+    """Returns the variants of these for programs that are compiled for per-thread default streams."""
     by_name = {function.name: function for function in functions}
     return tuple(by_name[name.rpartition("_")[0]].alias(name) for name in _PER_THREAD.split())

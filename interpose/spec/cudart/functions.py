@@ -1,4 +1,4 @@
-"""The CUDA runtime API (libcudart.so.13, and what libcudart.so.12 has beside it): see ``api.py`` for how to read it."""
+"""The CUDA runtime API (libcudart.so.13, and the additions of libcudart.so.12). See ``api.py`` for how to read it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Kernels, device variables, occupancy and libraries of the CUDA runtime API. Part of ``functions.py``.
 
-The first use of a kernel on a device brings its module there: ``LOAD`` are the ops of that.
+The first use of a kernel on a device loads its module there: ``LOAD`` lists the ops of that.
 """
 
 from __future__ import annotations

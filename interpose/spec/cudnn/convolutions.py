@@ -16,7 +16,7 @@ _DIRECTIONS: dict[str, tuple[tuple[str, str], tuple[str, str], tuple[str, str]]]
 
 
 def _convolution(direction: str) -> tuple[Function, ...]:
-    """Functions of the older API; PyTorch uses them with TORCH_CUDNN_V8_API_DISABLED=1."""
+    """Returns functions of the older API; PyTorch uses them with TORCH_CUDNN_V8_API_DISABLED=1."""
     (a, kind_a), (b, kind_b), (c, kind_c) = _DIRECTIONS[direction]
     inputs = (f"{a}: descriptor[{kind_a}]", f"{b}: descriptor[{kind_b}]", "convolution: descriptor[convolution]")
     output = f"{c}: descriptor[{kind_c}]"

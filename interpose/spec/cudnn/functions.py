@@ -1,12 +1,12 @@
 """cuDNN (libcudnn.so.9): see ``api.py`` for how to read it.
 
-Only a device with kernels serves it, and each call reaches the library as it is. Descriptors are kept in the program
-and travel with the calls that need them (``docs/protocol.md``), so creating and setting them is ``Local``. What is not
-``Custom`` here is marshalled by generated code on both sides (``dnn_visitor.py``).
+Only a device with kernels serves it, and each call reaches the library unchanged. Descriptors are kept in the program
+and sent with the calls that need them (``docs/protocol.md``), so creating and setting them is ``Local``. Functions that
+are not ``Custom`` here are marshalled by generated code on both sides (``dnn_visitor.py``).
 
-Beyond ``api.py``: ``descriptor[kind]`` is a descriptor of that kind, ``scalar[x]`` a host scalar of the type that
-goes with the descriptor x (double where its data is double, else float), a type with a size a host array of so many
-elements; the sizes are C++ expressions over arguments and over what ``interpose/api/cudnn/dnn_call.h`` offers.
+Beyond ``api.py``: ``descriptor[kind]`` is a descriptor of that kind, ``scalar[x]`` a host scalar of the type that goes
+with the descriptor x (double if its data is double, else float), a type with a size a host array of so many elements;
+the sizes are C++ expressions over arguments and over what ``interpose/api/cudnn/dnn_call.h`` offers.
 """
 
 from __future__ import annotations

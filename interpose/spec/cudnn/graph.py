@@ -1,6 +1,6 @@
-"""cuDNN's graph API: its functions, what an element of an attribute takes, and its statuses. See ``functions.py``.
+"""cuDNN's graph API: its functions, the bytes of an attribute's element, and its statuses. See ``functions.py``.
 
-Descriptors of this API hold typed attributes, which travel as they are: a new attribute or kind of descriptor of a
+Descriptors of this API hold typed attributes, which are sent unchanged: a new attribute or kind of descriptor of a
 later cuDNN needs nothing here, a new type of element needs its size. Called by ``functions.py`` and ``dnn_visitor.py``.
 """
 
@@ -22,7 +22,7 @@ ATTRIBUTE_TYPES: dict[int, tuple[str, int]] = {
     24: ("CHAR", 1),
     26: ("FRACTION", 16),
 }
-#: The last type that is known; what comes after it is refused.
+#: The last known type; later ones are refused.
 LAST_TYPE = ("MOE_GROUPED_MATMUL_MODE", 30)
 
 #: Attributes that the client or the worker looks at: name in the header -> number.
@@ -35,7 +35,7 @@ ATTRIBUTES: dict[str, int] = {
     "VARIANT_PACK_DATA_POINTERS": 1001,
     "VARIANT_PACK_WORKSPACE": 1003,
 }
-#: Kinds of descriptors likewise.
+#: Kinds of descriptors that the client or the worker looks at: name in the header -> number.
 DESCRIPTORS: dict[str, int] = {"EXECUTION_PLAN": 5, "VARIANT_PACK": 16, "TENSOR": 17}
 
 #: cudnnStatus_t -> name

@@ -167,7 +167,7 @@ _RNN: tuple[Function, ...] = (
     ),
 )
 
-#: Host arrays of a CTC loss: a length per sample, and all labels after each other.
+#: Host arrays of a CTC loss: a length per sample, and all labels one after another.
 _LABELS = (
     "in labels: int[sum_of(label_lengths, size_of(probabilities, 1))]",
     "in label_lengths: int[size_of(probabilities, 1)]",

@@ -18,7 +18,7 @@ KINDS: dict[str, str] = {
     "ctc_loss": "CTCLoss",
     "transformer": "SpatialTransformer",
 }
-#: What asks and computes begins with this.
+#: The first argument of functions that query or compute.
 HANDLE = "handle: dnn"
 
 
@@ -39,7 +39,7 @@ def array(names: str, size: str) -> tuple[str, ...]:
 
 
 def tensors(names: str) -> tuple[str, ...]:
-    """Pairs of a tensor's descriptor and its data, ``x`` and ``x_data``."""
+    """Returns pairs of a tensor's descriptor and its data, ``x`` and ``x_data``."""
     return tuple(text for name in names.split() for text in (f"{name}: descriptor[tensor]", f"{name}_data: address"))
 
 

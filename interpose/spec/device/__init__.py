@@ -1,1 +1,1 @@
-"""What a device reports of itself, and the error numbers of all libraries."""
+"""The properties that a device reports, and the error numbers of all libraries."""

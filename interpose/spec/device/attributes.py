@@ -7,7 +7,7 @@ through the service.
 
 from __future__ import annotations
 
-#: Attribute number (CU_DEVICE_ATTRIBUTE_*, cudaDevAttr*) -> (what it is, value or where it comes from).
+#: Attribute number (CU_DEVICE_ATTRIBUTE_*, cudaDevAttr*) -> (its meaning, its value or the source of it).
 ATTRIBUTES: dict[int, tuple[str, int | str]] = {
     1: ("threads per block", 1024),
     2: ("block x", 1024),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 _BYTES = {"char": 1, "int": 4, "size": 8}
 
-#: Member, type[count], attributes that fill it (one an element); "12:" and "13:" are of that version alone.
+#: Member, type[count], attributes that fill it (one per element); "12:" and "13:" mark members of that version alone.
 _MEMBERS = """
 name char[256]
 uuid char[16]
@@ -116,7 +116,7 @@ unifiedFunctionPointers int 129
 13:reserved int[56]
 """
 
-#: Written by hand, not from an attribute.
+#: Members written by hand, not from an attribute.
 BY_HAND = ("name", "uuid", "totalGlobalMem")
 
 
@@ -124,7 +124,7 @@ BY_HAND = ("name", "uuid", "totalGlobalMem")
 class Member:
     name: str
     offset: int
-    bytes: int  # of one element
+    bytes: int  # bytes of one element
     attributes: tuple[int, ...]
 
 
@@ -138,7 +138,7 @@ class Layout:
 
 
 def layout(version: int) -> Layout:
-    """The structure as the headers of this CUDA version have it."""
+    """Returns the structure as the headers of this CUDA version have it."""
     members, end = [], 0
     for line in _MEMBERS.split("\n"):
         only, _, text = line.rpartition(":")

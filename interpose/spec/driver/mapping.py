@@ -1,7 +1,7 @@
 """Physical memory, addresses and mappings of the driver API. Part of ``functions.py``.
 
-Addresses are the program's own and cost nothing. The worker holds physical memory until it is mapped; from then on it
-is an allocation like any other (docs/decisions.md, 23).
+Addresses are the program's own and cost nothing. The worker holds physical memory until it is mapped; from then on the
+memory is an allocation like any other (docs/decisions.md, 23).
 """
 
 from __future__ import annotations
