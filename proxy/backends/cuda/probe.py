@@ -212,7 +212,7 @@ def _check_age(good: bool, path: str, driver_version: int) -> None:
 
 
 def _cuda_major(cudnn: ctypes.CDLL) -> int:
-    """Returns cuDNN's major CUDA version, which the name libcudnn.so.9 does not tell: it exists for CUDA 12 and 13."""
+    """Returns cuDNN's major CUDA version: the name libcudnn.so.9 is that for CUDA 12 and for CUDA 13 alike."""
     return _number(cudnn.cudnnGetCudartVersion) // 1000
 
 

@@ -62,7 +62,7 @@ class Transfers:
         self.notes: list[str] = []
 
     def move(self, transfer: BlockTransfer, both_direct: bool) -> None:
-        """Moves the blocks. both_direct: both workers can send directly. Raises TransferFailed, and as calls do."""
+        """Moves the blocks. both_direct: both workers can send directly. Raises TransferFailed, and errors of calls."""
         direct = both_direct and self._direct and self._directly(transfer)
         if not direct:
             self._through_host(transfer)
