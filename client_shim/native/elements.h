@@ -1,13 +1,13 @@
 // Reports the type of numbers that are copied to the host, so that a replay can compare them as numbers.
 //
 // Called by copy.cpp, if operators are redirected; else PyTorch's own kernels run inside such a scope
-// (report_elements). Promise: what a thread copies outside of any scope has an unknown type.
+// (report_elements). Promise: a copy that a thread makes outside of any scope has an unknown type.
 #pragma once
 #include <ATen/core/Tensor.h>
 
 namespace jitc::torch_device {
 
-/// Copies of the calling thread in this scope hold elements of this type.
+/// A scope in which the calling thread's copies hold elements of this type.
 class Elements {
  public:
   explicit Elements(c10::ScalarType type);
@@ -16,8 +16,8 @@ class Elements {
   Elements& operator=(const Elements&) = delete;
 };
 
-/// From now on `.item()` reports the type that it reads; so does every copy from a GPU to the host, if copies
-/// is true (they are not redirected).
+/// Makes `.item()` report the type that it reads, and every copy from a GPU to the host too, if `copies` is
+/// true (they are not redirected).
 void report_elements(bool copies);
 
 }  // namespace jitc::torch_device

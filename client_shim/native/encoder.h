@@ -19,7 +19,7 @@
 
 namespace jitc::torch_device {
 
-/// How the arguments of an operator are encoded; it differs between operators.
+/// Rules by which the arguments of an operator are encoded; they differ between operators.
 struct EncodeRules {
   bool numbers_matter = false;  // output shapes depend on floating point numbers (arange)
   bool cpu_tensors = false;     // takes CPU tensors of any size (indices, lengths)
@@ -30,7 +30,7 @@ class Encoder {
  public:
   void begin(std::string_view name, const EncodeRules& rules, size_t arguments);
   void argument(const c10::IValue& value);
-  /// An argument of type Generator, which may be None.
+  /// Encodes an argument of type Generator, which may be None.
   void random_argument(const c10::IValue& value);
   /// Ends the arguments. If the call takes random numbers, draws (seed, offset) from its generator, once also
   /// when it is encoded twice.
@@ -41,16 +41,16 @@ class Encoder {
 
   const std::vector<uint8_t>& bytes() const { return call_; }
   std::string_view key() const { return key_; }
-  /// Tensors of the arguments, numbered as in operator_call.h.
+  /// Returns the tensors of the arguments, numbered as in operator_call.h.
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
   c10::DeviceIndex device() const { return device_; }
-  /// Whether an index is a tensor of booleans: then the size of the result depends on data.
+  /// Returns whether an index is a tensor of booleans: then the size of the result depends on data.
   bool has_mask() const { return has_mask_; }
   /// Drops the references to the tensors, keeps its own memory.
   void clear();
 
  private:
-  /// In a capture seed and offset are addresses, and added belongs to the offset (operator_call.h).
+  /// A draw: in a capture seed and offset are addresses, and added belongs to the offset (operator_call.h).
   struct Draw {
     uint64_t seed, offset, added;
     bool captured;

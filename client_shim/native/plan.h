@@ -42,7 +42,7 @@ struct Plan {
   size_t outputs = 0;  // new tensors and dropped ones: what a call has to list
 };
 
-/// Throws if the bytes are no reply (a worker of another version).
+/// Parses a reply. Throws if the bytes are none (a worker of another version).
 std::shared_ptr<const Plan> parse_reply(std::span<const uint8_t> reply);
 
 /// Queries the worker; throws the exception that the operator raised. While the stream is captured only a

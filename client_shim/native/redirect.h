@@ -20,7 +20,7 @@
 
 namespace jitc::torch_device {
 
-/// Lends an encoder of the calling thread, one per depth of nested calls.
+/// Lease of an encoder of the calling thread, one per depth of nested calls.
 class EncoderLease {
  public:
   EncoderLease();
@@ -56,9 +56,9 @@ class Redirect final : public c10::OperatorKernel {
   size_t arguments_ = 0;
   bool random_ = false;
   int generator_ = -1;                 // argument
-  int training_ = -1;                  // argument: only in training it is random
+  int training_ = -1;                  // argument: the operator is random only in training
   std::vector<int> returns_argument_;  // per return: the argument that it is, or -1
-  bool writes_ = false;                // to an argument
+  bool writes_ = false;                // whether it writes to an argument
   bool depends_on_data_ = false, indexes_ = false;
   std::shared_mutex memo_mutex_;
   Memo memo_;

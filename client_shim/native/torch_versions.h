@@ -1,4 +1,4 @@
-// What differs between the supported releases of PyTorch, one function per difference.
+// Differences between the supported releases of PyTorch, one function per difference.
 //
 // Called by the other files of this folder, which hold no #if of their own. Promise: the same behaviour with
 // each release. How the wheels were built (the C++ library's strings) is in scripts/torch.cmake.
@@ -14,7 +14,7 @@
 
 namespace jitc::torch_device {
 
-/// Keeps PyTorch from giving pinned memory to another tensor before the stream has got this far.
+/// Keeps PyTorch from giving pinned memory to another tensor before the stream has reached this point.
 inline void record_pinned_use(void* memory, void* context, c10::cuda::CUDAStream stream) {
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 8
   at::cuda::CachingHostAllocator_recordEvent(memory, context, stream);

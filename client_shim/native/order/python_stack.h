@@ -1,9 +1,9 @@
 // The Python stack of the calling thread, as lines for a report.
 //
-// The functions of the interpreter are found in the process, so that one build serves every Python.
-// Promises: each place has one text, which stays where it is for good; without an interpreter, or while it
-// ends, there are no lines. It takes the GIL: the caller must hold no lock that a thread with the GIL may
-// wait for, as with PyTorch's own recording of stacks for memory snapshots. Called by: sites.cpp.
+// The functions of the interpreter are found in the process, so that one build serves every Python. Promises:
+// each place has one text, whose address never changes; without an interpreter, or while it ends, there are
+// no lines. It takes the GIL: the caller must hold no lock that a thread with the GIL may wait for, as with
+// PyTorch's own recording of stacks for memory snapshots. Called by: sites.cpp.
 #pragma once
 #include <string>
 
@@ -11,17 +11,17 @@ namespace jitc::torch_device {
 
 class PythonStack {
  public:
-  /// torch: PyTorch's folder; libraries: where it and other packages are installed.
+  /// Takes PyTorch's folder, and `libraries`: where it and other packages are installed.
   PythonStack(std::string torch, std::string libraries);
   PythonStack(const PythonStack&) = delete;
   PythonStack& operator=(const PythonStack&) = delete;
   bool usable() const { return usable_; }
 
-  /// The innermost line outside of PyTorch, that of the program itself where it is another one, and the
+  /// Returns the innermost line outside of PyTorch, that of the program itself if it is another one, and the
   /// innermost ones inside PyTorch; the outermost first. In the autograd engine also the line that began the
   /// backward pass of that number (-1: none). The text ends with a line feed; it belongs to this object.
   const std::string& lines(int backward);
-  /// Instead of lines, where there have been too many.
+  /// Returns the replacement for lines, if there have been too many.
   static const std::string& unknown();
 
  private:

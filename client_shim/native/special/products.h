@@ -1,6 +1,7 @@
 // Matrix products on the software device: those of real numbers stay PyTorch's own CUDA code, which calls
-// cuBLAS; those of complex numbers, which the cuBLAS of that device does not have, travel as operators. So
-// does the copy of a sum's first operand that PyTorch would make by a kernel (nn.Linear with one output).
+// cuBLAS; those of complex numbers, which the cuBLAS of that device does not have, travel as operators. The
+// copy of a sum's first operand that PyTorch would make by a kernel (nn.Linear with one output) travels as an
+// operator, too.
 //
 // Called by install.cpp.
 #pragma once
@@ -10,7 +11,7 @@
 
 namespace jitc::torch_device {
 
-/// Registers the products by their names without "aten::", whichever overloads PyTorch has.
+/// Registers all overloads that PyTorch has of the products, by their names without "aten::".
 void serve_complex_products(torch::Library& library);
 bool is_matrix_product(const std::string& name);
 

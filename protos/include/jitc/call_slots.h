@@ -1,9 +1,9 @@
 // The codec of a library's call as it travels (protos/ops/calls.py): objects, then a call, each slot 16
 // bytes.
 //
-// Used by the API layer, which writes calls and looks into what it wrote; by the cuda device, which reads
-// them and writes the older form of cuBLAS calls anew; by tests. Promises: what CallWriter wrote take_slot
-// reads; equal calls become equal bytes; a read never reaches past the end.
+// Used by the API layer, which writes calls and reads what it wrote; by the cuda device, which reads them and
+// writes the older form of cuBLAS calls anew; by tests. Promises: take_slot reads what CallWriter wrote;
+// equal calls become equal bytes; a read never reaches past the end.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,25 +18,25 @@
 namespace jitc {
 
 inline constexpr uint32_t kSlotKinds = static_cast<uint32_t>(ops::SlotKind::result) + 1;
-/// Of a scalar, a complex number in double precision.
+/// Most bytes of a scalar: a complex number in double precision.
 inline constexpr uint32_t kWidestScalar = 16;
 
 constexpr bool is_kind(const ops::CallSlot& slot, ops::SlotKind kind) {
   return slot.kind == static_cast<uint32_t>(kind);
 }
-/// Whether its bytes come behind the slot, padded to 8.
+/// Returns whether its bytes follow the slot, padded to 8.
 constexpr bool is_followed(const ops::CallSlot& slot) {
   return is_kind(slot, ops::SlotKind::array) || is_kind(slot, ops::SlotKind::objects) ||
          (is_kind(slot, ops::SlotKind::scalar) && slot.bytes > sizeof slot.value);
 }
 
-/// A slot, and where its bytes lie: those that follow it, else its value.
+/// A slot, and the place of its bytes: those that follow it, else its value.
 struct SlotView {
   ops::CallSlot slot;
   std::span<const std::byte> data;
   bool is(ops::SlotKind kind) const { return is_kind(slot, kind); }
   int64_t number() const { return static_cast<int64_t>(slot.value); }
-  /// Calls see(place) for each object that it mentions.
+  /// Calls see(place) for each object that the call mentions.
   template <class See>
   void each_place(See&& see) const {
     if (!is(ops::SlotKind::object) && !is(ops::SlotKind::objects)) return;
@@ -48,7 +48,7 @@ struct SlotView {
   }
 };
 
-/// Takes the slot at the front; false: it is not whole.
+/// Takes the slot at the front. Returns false if it is not whole.
 [[nodiscard]] inline bool take_slot(PackedReader& reader, SlotView* out) {
   std::span<const std::byte> head;
   if (!reader.bytes(sizeof out->slot, &head)) return false;
@@ -60,7 +60,7 @@ struct SlotView {
   return true;
 }
 
-/// Writes objects and calls, one behind the other: begin, then a slot per argument.
+/// Writer of objects and calls, one behind the other: begin, then a slot per argument.
 class CallWriter {
  public:
   void reserve(size_t bytes) { bytes_.reserve(bytes); }
@@ -78,7 +78,7 @@ class CallWriter {
     std::memcpy(&bits, &value, sizeof bits);
     add(ops::SlotKind::real, bits);
   }
-  /// 0: null.
+  /// Adds an address; 0: null.
   void address(uint64_t value) { add(value ? ops::SlotKind::address : ops::SlotKind::null, value); }
   void null() { add(ops::SlotKind::null, 0); }
   void handle() { add(ops::SlotKind::handle, 0); }
@@ -86,7 +86,7 @@ class CallWriter {
   void objects(std::span<const uint64_t> places) {
     add_followed(ops::SlotKind::objects, places.data(), places.size_bytes());
   }
-  /// At most kWidestScalar bytes.
+  /// Adds a scalar of at most kWidestScalar bytes.
   void scalar(const void* at, uint32_t bytes) {
     uint64_t value = 0;
     if (bytes > sizeof value) return add_followed(ops::SlotKind::scalar, at, bytes);

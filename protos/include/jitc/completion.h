@@ -1,6 +1,6 @@
-// Completion records: what a worker sends to its client, little-endian and 8-byte aligned.
+// Completion records, sent by a worker to its client: little-endian and 8-byte aligned.
 //
-// Written by the executor, read by the interposer, which passes over kinds that it does not know.
+// Written by the executor, read by the interposer, which skips kinds that it does not know.
 #pragma once
 #include <cstdint>
 
@@ -12,7 +12,7 @@ enum class CompletionKind : uint16_t {
   progress = 3,  // stream has executed everything up to sequence (never goes back)
   fault = 4,     // the session is over: every later call returns status; payload: message
   notice = 5,    // one line for the user; payload: text
-  restored = 6,  // every stream, also one that is gone, has executed everything up to sequence
+  restored = 6,  // every stream, also a destroyed one, has executed everything up to sequence
 };
 
 struct CompletionHeader {
@@ -26,8 +26,8 @@ struct CompletionHeader {
 };
 static_assert(sizeof(CompletionHeader) == 32);
 
-/// Other statuses are cudaError_t values. With this one an ATen operator has raised; the payload is its
-/// message.
+/// Status of an ATen operator that has raised; the payload is its message. Other statuses are cudaError_t
+/// values.
 inline constexpr uint32_t kStatusOperator = 0x10001;
 
 }  // namespace jitc

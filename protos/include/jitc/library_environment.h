@@ -1,7 +1,7 @@
-// Which of a program's environment variables are meant for NVIDIA's libraries, which its worker opens: these,
-// and nothing else of its environment, go to the service when a session begins.
+// A program's environment variables for NVIDIA's libraries, which its worker opens: these, and nothing else
+// of its environment, go to the service when a session begins.
 //
-// Used by: the client, which sends them. In Python, where the service looks at what came:
+// Used by: the client, which sends them. In Python, where the service checks what came:
 // jitc.proxy.node.library_environment. Promise: none of them names a file, or a library to be opened: a
 // program decides how the libraries work, not what code a worker runs, nor where it writes.
 #pragma once
@@ -19,11 +19,11 @@ inline constexpr std::string_view kNames[] = {
     "CUDA_MODULE_DATA_LOADING", "CUDA_MODULE_LOADING",         "CUDA_SCALE_LAUNCH_QUEUES",
     "NVIDIA_TF32_OVERRIDE",
 };
-/// jitc's own matter: where ranks meet, and which of them are neighbours.
+/// Variables that jitc sets itself: where ranks meet, and which of them are neighbours.
 inline constexpr std::string_view kNever[] = {"NCCL_COMM_ID", "NCCL_HOSTID"};
 /// Names of files, and of libraries to be opened.
 inline constexpr std::string_view kNeverEndings[] = {"_DIR", "_FILE", "_LIB", "_PATH", "_PLUGIN"};
-/// What these are without it: older releases of PyTorch set it in every program.
+/// Values that mean the variable's absence: older releases of PyTorch set it in every program.
 inline constexpr std::pair<std::string_view, std::string_view> kDefaults[] = {
     {"CUDA_MODULE_LOADING", "LAZY"}};
 

@@ -52,8 +52,8 @@ enum class Tag : uint8_t {
 };
 
 enum TensorFlags : uint8_t { kConjugate = 1, kNegative = 2, kWrappedNumber = 4 };
-/// kFormAlone: of a query whose tensors have no content yet, because a graph is being captured. The form of
-/// the results does not depend on it.
+/// Flags of a call. kFormAlone: of a query whose tensors have no content yet, because a graph is being
+/// captured. The form of the results does not depend on it.
 enum CallFlags : uint8_t { kRandom = 1, kDeterministic = 2, kFormAlone = 4 };
 
 #pragma pack(push, 1)
@@ -66,8 +66,8 @@ struct CallHeader {
   uint16_t arguments = 0;
   uint64_t seed = 0, offset = 0;  // of the random numbers, with kRandom
 };
-/// Seed and offset of the header are then device addresses of i64: what is there when the graph runs counts,
-/// and this is added to the offset.
+/// Increment added to the offset. Seed and offset of the header are then device addresses of i64, read when
+/// the graph runs.
 struct GraphOffset {
   uint64_t value = 0;
 };
@@ -79,8 +79,8 @@ struct TensorHead {
 #pragma pack(pop)
 static_assert(sizeof(CallHeader) == 24 && sizeof(TensorHead) == 3);
 
-/// What calls a kernel that the program has compiled: of the operator by which compiled code does it, and of
-/// the worker's.
+/// Schema of the operator that calls a kernel which the program has compiled: compiled code calls it, and so
+/// does the worker.
 inline constexpr const char* kHostKernelSchema =
     "host_kernel(int function, Tensor[] reads, Tensor(a!)[] writes, int[] integers, float[] reals, str "
     "order) -> ()";

@@ -1,6 +1,6 @@
 // Values of options as the service writes them for its workers: numbers in digits, "1" or "0" for a flag.
 //
-// Called by: generated_options.h. Promise: what is no value, or has anything behind it, is refused.
+// Called by: generated_options.h. Promise: a text that is no value, or has anything behind it, is refused.
 #pragma once
 #include <charconv>
 #include <string_view>

@@ -3,7 +3,7 @@
 // Used by the API layer (results of ops), the session (completions), client_shim (replies), the executor
 // (documents in the journal) and the operators library (calls). Promises: it never reads past the end; a
 // count that the remaining bytes cannot back is refused before anything is allocated. A read that fails
-// returns false and leaves the reader as it was; what that means to the user is said by the caller.
+// returns false and leaves the reader as it was; the caller decides what to report to the user.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -50,7 +50,7 @@ class PackedReader {
   std::span<const std::byte> rest_;
 };
 
-/// What lies at the begin of the bytes; false: they are too few.
+/// Copies a value from the begin of the bytes. Returns false if they are too few.
 template <class T>
 [[nodiscard]] bool unpack(std::span<const std::byte> bytes, T* out) {
   return PackedReader(bytes).take(out);

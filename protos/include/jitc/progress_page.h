@@ -1,12 +1,12 @@
-// The progress page: how far each stream has come, in memory that a session's client and its worker share.
+// The progress page: progress of each stream, in memory that a session's client and its worker share.
 //
 // It lies in the session's pinned memory, behind the token, and outlives workers. The worker writes places,
-// the client reads them and counts itself among the sleepers. What a client learns here it says with a
+// the client reads them and counts itself among the sleepers. The client repeats what it learns here in a
 // `known` op before anything else that it sends, so that a replay keeps the order of what the program saw.
 // Progress also travels in completions: the page is only faster, and a stream may have no place in it for a
 // while.
 //
-// Neither side trusts the other: whatever the client writes costs only itself time. docs/protocol.md.
+// Neither side trusts the other: a client that writes garbage costs only itself time. docs/protocol.md.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -17,10 +17,11 @@ namespace jitc {
 struct ProgressPage {
   static constexpr size_t kOffset = 4096;  // in the pinned memory; before it lies the token
   static constexpr size_t kPlaces = 1023;
-  /// To a client of before this page the memory is the program's: the worker then keeps away from it.
+  /// Mark of a client that has the page. To a client older than this page the memory is the program's: the
+  /// worker then does not touch it.
   static constexpr uint64_t kReader = 0x6a69'7463'7061'6765;
 
-  /// Who waits for the worker, so that it looks at its device more often.
+  /// Clients that wait for the worker, so that it polls its device more often.
   struct alignas(64) Waiters {
     std::atomic<uint32_t> sleepers;  // at all places
     std::atomic<uint32_t> rings;     // a futex: changes when there is one more
@@ -30,7 +31,7 @@ struct ProgressPage {
   };
   Waiters waiters;
 
-  /// Of one stream at a time. While another one takes it, `version` is odd.
+  /// The place of one stream at a time. While another one takes it, `version` is odd.
   struct alignas(64) Place {
     std::atomic<uint64_t> stream;    // virtual stream + 1, 0: none yet
     std::atomic<uint64_t> executed;  // sequence; never goes back while the stream has the place
@@ -39,14 +40,15 @@ struct ProgressPage {
   };
   Place places[kPlaces];
 
-  /// The default stream has the first one. A virtual stream's handle has its number in its table at bit 16.
+  /// Returns a stream's place. The default stream has the first one. A virtual stream's handle has its number
+  /// in its table at bit 16.
   static constexpr size_t place_of(uint64_t stream) {
     return stream == 0 ? 0 : 1 + (stream >> 16) % (kPlaces - 1);
   }
 };
 static_assert(sizeof(ProgressPage) == 64 << 10 && std::atomic<uint64_t>::is_always_lock_free);
 
-/// What of the pinned memory is not the program's: the token's page and the progress page.
+/// Bytes of the pinned memory reserved from the program: the token's page and the progress page.
 inline constexpr size_t kPinnedReserved = ProgressPage::kOffset + sizeof(ProgressPage);
 
 }  // namespace jitc

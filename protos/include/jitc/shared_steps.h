@@ -1,4 +1,4 @@
-// Optimizer steps in which several threads of a program have a part.
+// Optimizer steps in which several threads of a program take part.
 //
 // The client sets the flag, from what it alone knows; the worker reads it (shares_step of journal/wire.h).
 #pragma once
@@ -6,8 +6,8 @@
 
 namespace jitc::ops {
 
-/// In OpHeader::flags. Of step_begin: the first step of the process was another thread's. Of other ops:
-/// another thread gave it while an optimizer step was under way.
+/// Bit of OpHeader::flags. Of step_begin: the first step of the process was another thread's. Of other ops:
+/// another thread submitted it during an optimizer step.
 inline constexpr uint16_t kFlagOtherThread = 1 << 3;
 
 }  // namespace jitc::ops

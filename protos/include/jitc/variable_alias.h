@@ -1,8 +1,9 @@
 // Addresses that stand for device variables: a program that knows a variable by its symbol alone never learns
 // where it lies, and ops and boundaries have its alias instead.
 //
-// Promise: an alias is never an address of memory, on any GPU or host, and its bytes are nobody else's. Used
-// by: the API layer, which gives aliases; the cuda device, which alone knows the real address behind one.
+// Promise: an alias is never an address of memory, on any GPU or host, and its bytes belong to no other
+// object. Used by: the API layer, which makes aliases; the cuda device, which alone knows the real address
+// behind one.
 #pragma once
 #include <cstdint>
 
@@ -10,12 +11,12 @@ namespace jitc {
 
 /// Far above what processors and GPUs can address (2^57), below the bit that marks variables' rows.
 inline constexpr uint64_t kFirstAlias = uint64_t{1} << 62;
-/// From one alias to the next: more than any GPU has memory. There are four million.
+/// Distance between aliases: more than any GPU has memory. There are four million.
 inline constexpr uint64_t kAliasSpace = uint64_t{1} << 40;
 
-/// Whether it lies in the range of some alias.
+/// Returns whether the address lies in the range of some alias.
 constexpr bool is_aliased(uint64_t address) { return address >= kFirstAlias && address < 2 * kFirstAlias; }
-/// Whether it can stand for a variable of so many bytes.
+/// Returns whether the address can stand for a variable of so many bytes.
 constexpr bool is_alias(uint64_t address, uint64_t bytes) {
   return is_aliased(address) && address % kAliasSpace == 0 && bytes <= kAliasSpace;
 }

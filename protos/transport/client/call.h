@@ -45,11 +45,11 @@ class Call {
   /// Ends the call from this side; closed is called, unless it was already.
   void fail(int status, const std::string& message);
   bool closed() const { return closed_; }
-  /// The gRPC status, once closed.
+  /// Returns the gRPC status, once closed.
   int status() const { return status_; }
-  /// Messages delivered so far.
+  /// Returns the number of messages delivered so far.
   uint64_t delivered() const { return delivered_; }
-  /// Why the end of the connection is an error, as text for the user.
+  /// Returns why the end of the connection is an error, as text for the user.
   std::string end_text() const;
 
  private:

@@ -1,7 +1,7 @@
 // A call on a socket: moves bytes between the call's state machine and the kernel, never blocks.
 //
-// Called by: stream.cpp (under its lock), api.cpp (unary calls). Promise: when the peer is gone, everything
-// that it sent is delivered first; then the call ends as UNAVAILABLE.
+// Called by: stream.cpp (under its lock), api.cpp (unary calls). Promise: when the peer has hung up,
+// everything that it sent is delivered first; then the call ends as UNAVAILABLE.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -19,11 +19,11 @@ class Connection {
   ~Connection();
   Call& call() { return call_; }
   int fd() const { return socket_.get(); }
-  /// Sends as much as the socket takes; true when something was sent.
+  /// Sends as much as the socket takes. Returns true if something was sent.
   bool pump_out();
-  /// Reads what has arrived; true when whole messages were delivered or the call ended.
+  /// Reads what has arrived. Returns true if whole messages were delivered or the call ended.
   bool pump_in();
-  /// True when the socket took no more: call pump_out once it is writable.
+  /// Returns true if the socket took no more: call pump_out once it is writable.
   bool blocked() const { return blocked_; }
   /// Shuts the connection down for both sides, even if a forked child still holds the socket.
   void shut_down();

@@ -1,4 +1,4 @@
-// Who drives the I/O of a bidirectional call.
+// Drives the I/O of a bidirectional call.
 //
 // Called by: api.cpp. A waiting thread drives the I/O itself (the leader), so that a synchronous round trip
 // needs no hop between threads. Other waiting threads (followers) sleep; they are woken when messages arrive,

@@ -28,16 +28,17 @@ enum Status : int {
 
 void write_prefix(uint8_t* out, size_t size);
 std::string percent_decode(std::string_view text);
-/// Of a status message: printable ASCII stays, but for the percent sign.
+/// Encodes a status message: printable ASCII stays, except for the percent sign.
 std::string percent_encode(std::string_view text);
-/// The gRPC status for an HTTP status, and for an HTTP/2 error code, if no grpc-status came.
+/// Returns the gRPC status for an HTTP status, and for an HTTP/2 error code, if no grpc-status came.
 int status_of_http(int http_status);
 int status_of_reset(uint32_t error_code);
 
-/// Assembles messages.
+/// Assembler of messages.
 class Assembler {
  public:
-  /// Calls deliver(data, size) for every whole message; false when the bytes are not gRPC (error says why).
+  /// Calls deliver(data, size) for every whole message. Returns false if the bytes are not gRPC (error says
+  /// why).
   template <class Deliver>
   bool feed(const uint8_t* data, size_t size, Deliver&& deliver) {
     while (size > 0) {
@@ -62,7 +63,7 @@ class Assembler {
     return true;
   }
   const std::string& error() const { return error_; }
-  /// Bytes of an incomplete message.
+  /// Returns the bytes of an incomplete message.
   size_t partial() const { return buffer_.size(); }
 
  private:

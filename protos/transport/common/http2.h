@@ -1,4 +1,4 @@
-// What both ends ask of nghttp2 in the same way.
+// Calls of nghttp2 that both ends make in the same way.
 //
 // Called by: client/call.cpp, server/accepted_call.cpp.
 #pragma once
@@ -17,7 +17,7 @@ inline constexpr int32_t kWindow = 16 << 20;
 inline constexpr uint32_t kFrame = 1 << 20;
 inline constexpr size_t kFrameHeader = 9;
 
-/// Copied by nghttp2 when it is submitted.
+/// Makes a header; nghttp2 copies it when it is submitted.
 inline nghttp2_nv header(std::string_view name, std::string_view value) {
   const auto bytes = [](std::string_view text) {
     return const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(text.data()));
@@ -29,7 +29,7 @@ inline std::string_view view(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// Takes frames from nghttp2, as far as they fit. 0, or its error.
+/// Takes frames from nghttp2, as far as they fit. Returns 0, or its error.
 inline int fill(nghttp2_session* session, Outgoing& out) {
   while (out.room() >= Outgoing::kFrameRoom) {
     const uint8_t* data = nullptr;

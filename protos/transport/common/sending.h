@@ -1,9 +1,8 @@
-// gRPC messages on their way to the socket: a message in parts, and the bytes that the socket has not taken
-// yet.
+// gRPC messages in flight to the socket: a message in parts, and the bytes that the socket has not taken yet.
 //
 // Called by: client/call.cpp and server/accepted_call.cpp, which cut messages into HTTP/2 frames; the
-// connections, which empty Outgoing. Promises: no I/O; a message is copied once, right into what the socket
-// is given.
+// connections, which empty Outgoing. Promises: no I/O; a message is copied once, right into the socket's
+// buffer.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -16,7 +15,7 @@
 
 namespace jitc::transport {
 
-/// Bytes on their way to the socket; filled by a call, emptied by its connection.
+/// Bytes in flight to the socket; filled by a call, emptied by its connection.
 class Outgoing {
  public:
   static constexpr size_t kCapacity = size_t{288} << 10;
@@ -38,14 +37,14 @@ class Outgoing {
 class OutgoingMessage {
  public:
   static constexpr size_t kParts = 16;
-  /// Where the next message's parts are to be put, at most kParts.
+  /// Returns the place for the next message's parts, at most kParts.
   jitc_bytes* parts() { return &spans_[1]; }
-  /// They are there: its length goes before them.
+  /// Begins the message whose parts are in place: puts its length before them.
   void begin(size_t parts);
   void clear() { span_ = left_ = 0; }
-  /// Bytes that have not been copied.
+  /// Returns the number of bytes that have not been copied.
   size_t left() const { return left_; }
-  /// A frame's head and so many bytes of the message. False: there is no room for it.
+  /// Copies a frame's head and so many bytes of the message. Returns false if there is no room for it.
   bool copy_frame(Outgoing& out, std::span<const uint8_t> head, size_t size);
 
  private:

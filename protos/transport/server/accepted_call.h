@@ -1,9 +1,9 @@
 // The server's side of an HTTP/2 connection with one gRPC call at a time, as a state machine: bytes in, bytes
 // out.
 //
-// Called by: server_connection.cpp, always under its lock. Promises: no I/O, thread or lock of its own; what
-// comes is told in order, as events for the caller to carry out without the lock; a peer that breaks HTTP/2
-// or gRPC's rules is told so and ends its connection. A second call at the same time is refused, with a
+// Called by: server_connection.cpp, always under its lock. Promises: no I/O, thread or lock of its own; input
+// is reported in order, as events for the caller to carry out without the lock; a peer that breaks HTTP/2 or
+// gRPC's rules gets an error and ends its connection. A second call at the same time is refused, with a
 // status and a text.
 #pragma once
 #include <nghttp2/nghttp2.h>
@@ -19,7 +19,7 @@
 
 namespace jitc::transport {
 
-/// What a client has done.
+/// An action of the client.
 struct Event {
   enum class Kind { begun, data, half_closed, over };
   Kind kind;
@@ -34,28 +34,30 @@ struct Headers {
 
 class AcceptedCall {
  public:
-  /// next: gives the messages of the call that is open.
+  /// Function that returns the next messages of the call that is open.
   using Next = size_t (*)(void* context, jitc_bytes* parts, size_t capacity);
   AcceptedCall(Next next, void* context);
   ~AcceptedCall();
   AcceptedCall(const AcceptedCall&) = delete;
   AcceptedCall& operator=(const AcceptedCall&) = delete;
 
-  /// False: the peer has broken the protocol; what is left to produce tells it so.
+  /// Takes in bytes. Returns false if the peer has broken the protocol; the bytes left to produce report that
+  /// to it.
   bool receive(std::span<const uint8_t> bytes, std::vector<Event>& events);
-  /// Produces bytes for the peer, as far as they fit and flow control allows. False: the connection is over.
+  /// Produces bytes for the peer, as far as they fit and flow control allows. Returns false if the connection
+  /// is over.
   bool produce(Outgoing& out);
-  /// Of the call that begun told of.
+  /// Returns the headers of the call that the `begun` event reported.
   const Headers& headers() const { return headers_; }
   void accept();
-  /// Ends the call; one that was accepted when next has nothing more.
+  /// Ends the call; an accepted one ends once next has nothing more.
   void finish(int status, const std::string& text);
-  /// The peer may send so many bytes more.
+  /// Allows the peer to send so many bytes more.
   void consume(size_t bytes);
   bool open() const { return phase_ == Phase::open || phase_ == Phase::ending; }
-  /// The call has come to its end while something was produced, so that no event tells of it.
+  /// Returns whether the call ended while something was produced, so that no event reports it.
   bool ended() const { return ended_; }
-  /// The same, once.
+  /// Returns the same, and resets it.
   bool take_ended() { return std::exchange(ended_, false); }
 
  private:

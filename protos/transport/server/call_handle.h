@@ -1,4 +1,4 @@
-// What the C interface knows a call by (jitc/transport_server.h).
+// The handle by which the C interface knows a call (jitc/transport_server.h).
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,10 +1,10 @@
 // Accepts connections on a unix socket, and keeps them until they have ended.
 //
 // Called by: server_api.cpp. Promises: the socket is its user's alone; when it is destroyed, no thread of it
-// runs and the socket's file is gone. Whoever may connect may also say nothing: a connection is a stranger's
-// while it has no call that was accepted, and then ends after a time (kHelloSeconds), or before, as the
-// oldest of too many (kStrangers). Those with a call are touched by neither; beyond kMost of all a new one is
-// closed.
+// runs and the socket's file is removed. A client that may connect may also stay silent: a connection is a
+// stranger's while it has no call that was accepted, and then ends after a time (kHelloSeconds), or before,
+// as the oldest of too many (kStrangers). Neither limit applies to those with a call; beyond kMost of all a
+// new one is closed.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -24,7 +24,7 @@ class Server {
  public:
   static constexpr size_t kMost = 1024, kStrangers = 64;
   static constexpr uint32_t kHelloSeconds = 10;
-  /// Throws std::system_error when it cannot listen.
+  /// Starts the server. Throws std::system_error if it cannot listen.
   Server(std::string path, std::string method, const jitc_server_callbacks& callbacks);
   ~Server();
   Server(const Server&) = delete;

@@ -1,9 +1,10 @@
-// A client's connection to the server: a socket, a thread that reads it, and whoever has something to send.
+// A client's connection to the server: a socket, a thread that reads it, and the threads that have something
+// to send.
 //
-// Called by: server.cpp (its life), server_api.cpp (the functions of jitc_call). The thread carries out what
-// the client does, in order and without the lock. Whoever wakes the connection sends in its own thread; where
-// another thread has the lock, that one looks again when it has let go. What the socket does not take is left
-// to the connection's thread, which also ends a connection that is without a call for too long.
+// Called by: server.cpp (its life), server_api.cpp (the functions of jitc_call). The thread carries out the
+// client's actions, in order and without the lock. A thread that wakes the connection sends by itself; where
+// another thread has the lock, that one checks again after releasing it. Bytes that the socket does not take
+// are left to the connection's thread, which also ends a connection that is without a call for too long.
 //
 // Locks: io_ guards the call and the socket's writing side; it is never held across a wait, nor in begin,
 // message or closed; next is called with it.
@@ -25,7 +26,7 @@ namespace jitc::transport {
 
 class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
  public:
-  /// owner: is woken when the connection has ended. Throws std::system_error.
+  /// Opens the connection. owner: is woken when the connection has ended. Throws std::system_error.
   ServerConnection(Descriptor socket, std::string method, const jitc_server_callbacks& callbacks,
                    Waker& owner);
   ~ServerConnection();
@@ -37,11 +38,11 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void shut_down();
   void join();
   bool finished() const { return finished_.load(); }
-  /// It has no call now, and has not been turned away.
+  /// Returns whether it has no call now, and has not been turned away.
   bool stranger() const { return current_ == 0 && !broken_; }
   void turn_away();
 
-  // Of a call: its number, which later calls do not have.
+  // Functions of a call, by its number, which later calls do not have.
   void wake(uint64_t call);
   void wake_after(uint64_t nanoseconds);
   void pause(uint64_t call, bool paused);
@@ -86,9 +87,9 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
 
   std::atomic<bool> wanted_{false}, blocked_{false}, broken_{false}, finished_{false};
 
-  // The thread's own.
+  // State of the connection's thread.
   void* user_ = nullptr;
-  Clock::time_point without_call_ = Clock::now();  // since when, if there is none
+  Clock::time_point without_call_ = Clock::now();  // begin of the time without a call
   uint64_t calls_ = 0;
   Assembler assembler_;
   std::vector<Event> events_;

@@ -13,22 +13,22 @@
 
 namespace jitc {
 
-/// CRC-32C of data, continuing from a former value (0 at the start).
+/// Returns the CRC-32C of data, continuing from a former value (0 at the start).
 uint32_t crc32c(uint32_t value, std::span<const std::byte> data);
-/// The same without the processor's instruction: for machines that lack it, and for tests of crc32c.
+/// Returns the same without the processor's instruction: for machines that lack it, and for tests of crc32c.
 uint32_t crc32c_portable(uint32_t value, std::span<const std::byte> data);
 
-/// A word with its own checksum, so that one store can change both: 56 bits of value, and their CRC-8 in the
-/// lowest byte.
+/// Makes a word with its own checksum, so that one store can change both: 56 bits of value, and their CRC-8
+/// in the lowest byte.
 uint64_t guarded(uint64_t value);
-/// The value of such a word; nothing if up to three of its bits have changed.
+/// Returns the value of such a word; nothing if up to three of its bits have changed.
 std::optional<uint64_t> unguarded(uint64_t word);
 
-/// Canonical (big-endian) XXH3 128.
+/// Returns the canonical (big-endian) XXH3 128.
 Hash hash_bytes(std::span<const std::byte> data);
 
 std::string to_hex(std::span<const uint8_t> bytes);
-/// False if text is not exactly out.size() bytes in hex.
+/// Parses hex. Returns false if text is not exactly out.size() bytes in hex.
 bool from_hex(std::string_view text, std::span<uint8_t> out);
 
 }  // namespace jitc

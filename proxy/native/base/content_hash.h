@@ -16,14 +16,14 @@ namespace jitc {
 
 Hash content_hash(std::span<const std::byte> data);
 
-/// The same for data in pieces, in order. All but the last must be whole stripes (content::kStripe).
+/// Hasher of data in pieces, in order. All but the last must be whole stripes (content::kStripe).
 class ContentHasher {
  public:
   void add(std::span<const std::byte> piece);
   Hash finish() const;
-  /// The sum of the stripes so far, as the GPU's kernel gives it.
+  /// Returns the sum of the stripes so far, as the GPU's kernel computes it.
   content::Sum total() const { return total_; }
-  /// As add on a machine without AVX2, for tests of add.
+  /// Adds a piece as on a machine without AVX2, for tests of add.
   void add_portable(std::span<const std::byte> piece);
 
  private:
@@ -31,7 +31,7 @@ class ContentHasher {
   uint64_t bytes_ = 0;
 };
 
-/// The hash of a block of that many bytes, from the sum of its stripes.
+/// Returns the hash of a block of that many bytes, from the sum of its stripes.
 Hash content_hash_of(content::Sum total, uint64_t bytes);
 
 }  // namespace jitc

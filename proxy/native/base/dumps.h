@@ -1,6 +1,6 @@
-// Core dumps of a worker are about the worker: what users keep in it is left out.
+// Core dumps of a worker hold the worker's own state: users' data in it is left out.
 //
-// Called by: whoever maps memory for users' data (devices, journals, copies, pinned memory, images).
+// Called by: owners of memory mapped for users' data (devices, journals, copies, pinned memory, images).
 // Promises: the mapping is in no core dump, and the kernel does not walk through it: a range of 2 TiB takes
 // it minutes, in which the process counts as alive.
 #pragma once

@@ -6,6 +6,6 @@
 namespace jitc {
 
 using Hash = std::array<uint8_t, 16>;
-inline constexpr Hash kNoHash{};  // none was taken, or there is nothing to take it of
+inline constexpr Hash kNoHash{};  // no hash was taken, or there is nothing to hash
 
 }  // namespace jitc

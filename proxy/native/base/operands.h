@@ -9,7 +9,7 @@ namespace jitc {
 /// Streams 1 and 2 (cudaStreamLegacy, cudaStreamPerThread) are names of the default stream, 0.
 inline constexpr uint64_t kLastDefaultStream = 2;
 
-/// The operands of an op whose id and size have been checked.
+/// Returns the operands of an op whose id and size have been checked.
 template <class Op>
 const Op& as(const ops::OpHeader& op) {
   return reinterpret_cast<const Op&>(op);

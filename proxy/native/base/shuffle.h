@@ -1,8 +1,8 @@
-// Delays drawn at random (jitc-proxyd --shuffle): what the device and the executor put off, as far as CUDA
-// allows.
+// Delays drawn at random (jitc-proxyd --shuffle): the device and the executor defer work with them, as far as
+// CUDA allows.
 //
-// Promises: a draw is a function of the seed, the GPU and what it is about (which choice, stream and sequence
-// of the op), and of nothing else. So it does not depend on the thread that asks, nor on when, and a replay
+// Promises: a draw is a function of the seed, the GPU and its subject (which choice, stream and sequence of
+// the op), and of nothing else. So it does not depend on the thread that asks, nor on when, and a replay
 // makes the same choices. Most draws are 0, none exceeds longest(). Constant and without state: any thread.
 // Called by: Intake, the wing shuffle/ of the software device.
 #pragma once
@@ -17,13 +17,13 @@ namespace jitc {
 class Shuffle {
  public:
   using Delay = std::chrono::microseconds;
-  /// What is put off: an op's way from the socket into the journal, its start on its stream, the second half
-  /// of a copy or collective, what an op answers, that a stream has got so far.
+  /// Kind of the deferred event: the op's read from the socket into the journal, its start on its stream, the
+  /// second half of a copy or collective, the answer of an op, and a stream's progress.
   enum class Choice : uint8_t { reading, start, middle, answer, progress };
 
-  /// Nothing is ever put off.
+  /// Defers nothing.
   Shuffle() = default;
-  /// seed 0: as above. hang_seconds: of silence that is a fault; a delay is far shorter.
+  /// Draws delays; seed 0: none. hang_seconds: of silence that is a fault; a delay is far shorter.
   Shuffle(uint64_t seed, uint32_t gpu, double hang_seconds)
       : key_(seed ? mix(mix(seed) + gpu + 1) | 1 : 0),
         longest_(hang_seconds > 0 ? std::min(kLongest, Delay(static_cast<int64_t>(hang_seconds * 1e6 / 16)))
@@ -45,7 +45,7 @@ class Shuffle {
   }
 
  private:
-  /// Of 65,536 draws, so many are brief, of some length, and large; the others are 0.
+  /// Numbers of brief, longer and large delays among 65,536 draws; the others are 0.
   struct Chances {
     uint32_t brief, some, large;
   };
@@ -58,7 +58,7 @@ class Shuffle {
       {2600, 650, 10},   // progress
   }};
 
-  /// The finalizer of SplitMix64: neighbours come out unrelated.
+  /// Mixes by the finalizer of SplitMix64: neighbours come out unrelated.
   static constexpr uint64_t mix(uint64_t x) {
     x += 0x9e3779b97f4a7c15;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,11 +1,11 @@
-// What a session's communicators have done before a place in its ops, and which boundaries of several ranks
-// belong together by that: a consistent cut.
+// Counts of what a session's communicators have done before a place in its ops, and the boundaries of several
+// ranks that belong together by them: a consistent cut.
 //
-// A boundary is a place in the ops of one rank. Boundaries of two ranks can be gone back to together only
-// when, for each communicator that both belong to, both have made the same collectives before them, and each
-// has received what the other had sent. How many steps a rank has made does not matter. Joining is the first
-// collective of a communicator, and splitting one of its parent. A communicator that a rank has left counts
-// with what it had done; once all have left it, it says nothing any more.
+// A boundary is a place in the ops of one rank. Ranks can roll back to boundaries of two of them together
+// only if, for each communicator that both belong to, both have made the same collectives before them, and
+// each has received what the other had sent. The number of steps that a rank has made does not matter.
+// Joining is the first collective of a communicator, and splitting one of its parent. A communicator that a
+// rank has left counts with what it had done; once all have left it, it no longer counts.
 //
 // Called by: the resource table (which counts), the board (which shows it to other ranks), checkpoints and
 // step gates (which compare). `proxy/ranks/cuts.py` finds the same cut for a recovery. Pure.
@@ -22,13 +22,13 @@ struct Membership {
   static constexpr int32_t kUnknown = -1;
 
   uint64_t communicator = 0;  // name, the same on all its ranks
-  int32_t rank = kUnknown;    // in it; a split tells it late
+  int32_t rank = kUnknown;    // in it; known late after a split
   uint32_t left = 0;          // 1: destroyed or aborted
   uint64_t collectives = 0;   // the join is the first
   bool operator==(const Membership&) const = default;
 };
 
-/// What the rank has sent to another rank of a communicator, or received from it.
+/// Transfers that the rank has sent to another rank of a communicator, or received from it.
 struct Exchange {
   uint64_t communicator = 0;
   int32_t peer = 0;
@@ -46,23 +46,23 @@ struct Tally {
   bool operator==(const Tally&) const = default;
 };
 
-/// A boundary that can be gone back to, or the start of the session (number 0, nothing done).
+/// A boundary that can be restored, or the start of the session (number 0, nothing done).
 struct KeptTally {
   uint64_t number = 0;
   Tally tally;
   bool operator==(const KeptTally&) const = default;
 };
 
-/// A rank that stands until what it waits for is done: other ranks have to give their part.
+/// A rank that stands until what it waits for is done: other ranks have to submit their part.
 struct Standing {
-  Tally done;      // all that it has given
+  Tally done;      // all that it has submitted
   Tally waits;     // the same of what is not done; a communicator with the join alone is being joined. Empty:
-                   // it goes on
+                   // it continues
   Tally finished;  // how much of that is done at least
   bool operator==(const Standing&) const = default;
 };
 
-/// What a rank shows of itself.
+/// State that a rank shows of itself.
 struct RankHistory {
   std::vector<KeptTally> kept;  // oldest first
   uint64_t step = 0;  // the newest optimizer step whose begin it has reached, and what it had done then
@@ -72,28 +72,30 @@ struct RankHistory {
   bool uneven = false;  // it has found that its steps do not correspond to those of others
 
   std::vector<uint64_t> pack() const;
-  /// Nothing: the words are none of its.
+  /// Unpacks a history; nothing if the words are no history.
   static std::optional<RankHistory> unpack(std::span<const uint64_t> words);
 };
 
-/// The newest boundaries that belong together: for each rank an index into `kept`. Nothing: there are none.
+/// Returns the newest boundaries that belong together: for each rank an index into `kept`; nothing if there
+/// are none.
 std::optional<std::vector<size_t>> newest_cut(std::span<const RankHistory> ranks);
 
-/// What a rank does before collectives when other ranks' newest boundaries belong with none of its own.
+/// Action of a rank before collectives when other ranks' newest boundaries belong with none of its own.
 enum class Encounter {
   none,   // nothing that would help
-  waits,  // for these ranks to come to the same collectives: then they have made what boundaries come before
+  waits,  // for these ranks to come to the same collectives: they have then made the boundaries before
   meets,  // it has done what came before a boundary of theirs: one made here belongs with that
 };
-/// mine: with a boundary here as the last one that is kept. next: the collectives that it is about to make,
-/// counted from 0. calling: those of the others whose boundaries belong with none. Nothing is waited for
-/// where another rank needs what comes later in this one's ops.
+/// Chooses the action. mine: with a boundary here as the last one that is kept. next: the collectives that it
+/// is about to make, counted from 0. calling: the other ranks whose boundaries belong with none. Returns no
+/// wait where another rank needs what comes later in this one's ops.
 Encounter encounter(const RankHistory& mine, const Tally& next, std::span<const RankHistory> calling,
                     std::span<const RankHistory> others);
 
-/// Whether the two ranks can begin their newest steps together.
+/// Returns whether the two ranks can begin their newest steps together.
 bool agree_at_step(const RankHistory& one, const RankHistory& other);
-/// Whether a rank that is here has issued a collective that another one, which is there, has not come to.
+/// Returns whether a rank that is at `here` has issued a collective that another one, at `there`, has not
+/// come to.
 bool is_ahead(const Tally& here, const Tally& there);
 
 }  // namespace jitc

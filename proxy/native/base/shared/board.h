@@ -1,8 +1,8 @@
-// The node's board: memory that all of its workers share, with one slot per session. It has two parts: what
-// the ranks of a job agree on (job_board.h), and what the sessions of the node share its memory and GPUs by
-// (node_board.h).
+// The node's board: memory that all of its workers share, with one slot per session. It has two parts: one by
+// which the ranks of a job agree (job_board.h), and one by which the sessions of the node share its memory
+// and GPUs (node_board.h).
 //
-// Called by: sessions, which hand each part to who needs it; the service, through the C interface, to free
+// Called by: sessions, which hand each part to its users; the service, through the C interface, to free
 // slots.
 #pragma once
 #include <cstdint>
@@ -25,7 +25,7 @@ class Board {
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
-  /// The session has the slot from now on.
+  /// Gives the slot to the session from now on.
   void enter(uint32_t slot, uint64_t session) const {
     node.slot(slot).session.store(session);
     job.slot(slot).session.store(session);
@@ -35,7 +35,7 @@ class Board {
     node.leave(slot);
     job.leave(slot);
   }
-  /// The same, and frees the slot: it holds no memory either.
+  /// Takes the session out of its group and frees the slot: it holds no memory either.
   void clear(uint32_t slot) const {
     leave(slot);
     node.clear(slot);

@@ -1,8 +1,8 @@
-// Who may have memory on a GPU whose sessions do not fit on it together: one session's side (decision 67).
+// Turns on a GPU whose sessions do not fit on it together: one session's side (decision 67).
 //
 // A byte of the board's file stands for each GPU. Sessions that have memory there hold a lock on it: shared,
-// or alone. The kernel keeps these locks, so that one of a worker that dies is gone at once. Promises: no
-// call waits but wait(); at no time is a session alone on a GPU while another one is there. Lock rule:
+// or alone. The kernel keeps these locks, so that it frees the lock of a worker that dies at once. Promises:
+// no call waits except wait(); at no time is a session alone on a GPU while another one is there. Lock rule:
 // beside(), alone() and leave() by one thread at a time, all else by any. Called by: Residency.
 #pragma once
 #include <chrono>
@@ -17,23 +17,24 @@ namespace jitc {
 
 class GpuTurn {
  public:
-  /// path: of the board. The session is not on the GPU yet.
+  /// Opens the board's file at `path`. The session is not on the GPU yet.
   GpuTurn(const NodeBoard& board, const std::string& path, uint32_t slot, uint32_t gpu, bool guest);
   ~GpuTurn();
   GpuTurn(const GpuTurn&) = delete;
   GpuTurn& operator=(const GpuTurn&) = delete;
-  /// False: the system has no such locks, so that there are no turns.
+  /// Returns false if the system has no such locks, so that there are no turns.
   bool usable() const { return file_ >= 0; }
 
-  /// Onto the GPU, or on it already: from now on beside others, or alone. False: others do not allow it.
+  /// Enter the GPU, or change the lock on it: from now on beside others, or alone. Return false if others do
+  /// not allow it.
   bool beside() const;
   bool alone() const;
   void leave() const;
 
-  /// Whether sessions share the GPU of which one is a guest: they take turns where they do not fit.
+  /// Returns whether sessions share the GPU of which one is a guest: they take turns where they do not fit.
   bool has_guests() const;
 
-  /// Whether they have been found not to fit. Cheap as long as they fit.
+  /// Returns whether the sessions were found not to fit. Cheap as long as they fit.
   bool is_crowded() const;
   void crowd() const { crowded_.store(1); }
 
@@ -41,27 +42,27 @@ class GpuTurn {
   struct Waiting {
     uint64_t bytes, since;
   };
-  /// This session wants to have so many bytes; kAll: that all others leave. To be said again while it waits.
+  /// Requests so many bytes for this session; kAll: that all others leave. Must be repeated while it waits.
   void want(uint64_t bytes) const;
   void want_no_more() const {
     if (!left_) slot_.wants_since.store(0);
   }
-  /// Of the others that want it, the one that has waited longest.
+  /// Returns the one of the other requesters that has waited longest.
   std::optional<Waiting> waiting() const;
-  /// Whether nobody else has wanted it for longer.
+  /// Returns whether no other session has wanted the turn for longer.
   bool is_next() const;
-  /// The session cannot give way, or can again.
+  /// Marks the session as unable to give way, or as able again.
   void stay(bool stays) const;
-  /// Whether one of the others cannot.
+  /// Returns whether one of the others cannot give way.
   bool is_blocked() const;
 
-  /// Lets go of the slot, which belongs to another session from now on.
+  /// Releases the slot, which belongs to another session from now on.
   void forget() { left_.store(true); }
 
-  /// Changes whenever a session comes, goes, wants the turn or gets on with it.
+  /// Returns the doorbell: it changes when a session comes, leaves, wants the turn or makes progress with it.
   uint32_t doorbell() const { return doorbell_.load(); }
   void ring() const;
-  /// Until the doorbell has changed, or for the time; none: until then.
+  /// Waits until the doorbell has changed, or for the time, if there is one.
   void wait(uint32_t seen, std::optional<std::chrono::microseconds> time) const;
 
  private:

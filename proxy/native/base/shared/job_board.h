@@ -1,10 +1,11 @@
-// What the ranks of a job agree on, in memory that they share: one slot per session. Here they agree on the
-// newest boundaries that belong together (tally.h), and wait for each other before an optimizer step.
+// State on which the ranks of a job agree, in memory that they share: one slot per session. The ranks agree
+// here on the newest boundaries that belong together (tally.h), and wait for each other before an optimizer
+// step.
 //
 // Called by: sessions. Promise: all fields are atomics; a worker that changes something that others wait for
 // rings the doorbell (a futex). A group: the sessions that communicators connect, directly or through others,
-// and those that Resume names. Nothing here is of one node: what is, stands on the other part of the board
-// (node_board.h).
+// and those that Resume names. Nothing here is specific to one node: such state is on the other part of the
+// board (node_board.h).
 #pragma once
 #include <array>
 #include <atomic>
@@ -24,18 +25,18 @@ struct alignas(64) JobSlot {
   std::atomic<uint64_t> reached;      // optimizer steps whose begin is reached, with the copies before it
   std::atomic<uint64_t> begun;        // optimizer steps that have changed state
   std::atomic<uint64_t> unskippable;  // the step that peers cannot finish without this rank, 0: none
-  // Its newest boundaries belong with none of other ranks: so many of them (executor/step/meeting.h).
+  // Number of its newest boundaries that belong with none of other ranks (executor/step/meeting.h).
   std::atomic<uint64_t> alone;
   std::atomic<uint32_t> communicators;  // names in use (JobNames), free ones among them
 };
 static_assert(sizeof(JobSlot) == 64);
 
 /// Names (tally.h) of the communicators that a slot's session belongs to, and of those that it has left and
-/// may be taken back to. 0: free.
+/// may roll back to. 0: free.
 using JobNames = std::array<std::atomic<uint64_t>, 8192>;
 
-/// What a slot's session shows of its boundaries (RankHistory), as words that its worker alone writes. A
-/// reader that meets a write, or what a worker has left that ended in one, finds nothing.
+/// Boundaries that a slot's session shows (RankHistory), as words that its worker alone writes. A reader that
+/// meets a write, or the unfinished write of a worker that ended, finds nothing.
 struct JobHistory {
   static constexpr size_t kWords = 131070;
   std::atomic<uint64_t> revision;  // odd: being written
@@ -48,31 +49,33 @@ class JobBoard {
  public:
   static constexpr uint32_t kSlots = 256;
   static constexpr uint64_t kDoorbell = kSlots * sizeof(JobSlot), kHistories = kDoorbell + 4096;
-  /// Histories are hardly ever full: what is not written takes no memory.
+  /// Histories are hardly ever full: unwritten words take no memory.
   static constexpr uint64_t kNames = kHistories + kSlots * sizeof(JobHistory);
   static constexpr uint64_t kBytes = kNames + kSlots * sizeof(JobNames);
 
-  /// memory: kBytes that outlive it.
+  /// Uses `memory`: kBytes that outlive it.
   explicit JobBoard(std::byte* memory) : memory_(memory) {}
 
   JobSlot& slot(uint32_t index) const { return reinterpret_cast<JobSlot*>(memory_)[index]; }
-  /// Notes that the slot's session belongs to the communicator. False: there is no place for one more.
+  /// Notes that the slot's session belongs to the communicator. Returns false if there is no place for one
+  /// more.
   bool join(uint32_t slot, uint64_t communicator) const;
-  /// The communicator connects the session with no other any more.
+  /// Notes that the communicator connects the session with no other any more.
   void part(uint32_t slot, uint64_t communicator) const;
-  /// Slots of the group that the slot belongs to, itself included.
+  /// Returns the slots of the group that the slot belongs to, itself included.
   std::vector<uint32_t> group(uint32_t slot, const std::vector<uint32_t>& named) const;
-  /// Smallest value of a counter over the slots.
+  /// Returns the smallest value of a counter over the slots.
   uint64_t least(const std::vector<uint32_t>& slots, std::atomic<uint64_t> JobSlot::* counter) const;
-  /// False: it is too long to be shown. Other ranks then find nothing that belongs with this one's
-  /// boundaries.
+  /// Shows a history. Returns false if it is too long to be shown: other ranks then find nothing that belongs
+  /// with this one's boundaries.
   bool show(uint32_t slot, const RankHistory& history) const;
-  /// Nothing: it shows none that can be read now.
+  /// Returns the history shown; nothing if none can be read now.
   std::optional<RankHistory> history(uint32_t slot) const;
   /// Takes the session out of its group.
   void leave(uint32_t slot) const;
 
-  /// Read the doorbell before looking at slots. wait returns if it has been rung since, or after the time.
+  /// Returns the doorbell; read it before the slots. wait returns if it has been rung since, or after the
+  /// time.
   uint32_t doorbell() const { return doorbell_word().load(); }
   void ring() const;
   void wait(uint32_t seen, int milliseconds) const;
@@ -82,7 +85,7 @@ class JobBoard {
     return reinterpret_cast<JobHistory*>(memory_ + kHistories)[index];
   }
   JobNames& names_of(uint32_t index) const { return reinterpret_cast<JobNames*>(memory_ + kNames)[index]; }
-  /// Those in use.
+  /// Returns the names in use.
   std::vector<uint64_t> names(uint32_t index) const;
   std::atomic<uint32_t>& doorbell_word() const {
     return *reinterpret_cast<std::atomic<uint32_t>*>(memory_ + kDoorbell);

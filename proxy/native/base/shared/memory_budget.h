@@ -16,12 +16,13 @@ struct NodeSlot;
 class MemoryBudget {
  public:
   virtual ~MemoryBudget() = default;
-  /// Takes the bytes; false if the programs on the GPU would then hold more than the limit.
+  /// Takes the bytes. Returns false if the programs on the GPU would then hold more than the limit.
   virtual bool take(uint64_t bytes, uint64_t limit) = 0;
   virtual void give(uint64_t bytes) = 0;
-  /// The session holds nothing on the GPU any more, and nothing is reserved for it. held: what it had.
+  /// Notes that the session holds nothing on the GPU any more, and that nothing is reserved for it. held:
+  /// what it had.
   virtual void vacate(uint64_t held) { give(held); }
-  /// Bytes that all programs on the GPU hold, or have reserved.
+  /// Returns the bytes that all programs on the GPU hold, or have reserved.
   virtual uint64_t used() const = 0;
 };
 
@@ -47,7 +48,8 @@ class LocalBudget final : public MemoryBudget {
 /// needs.
 class BoardBudget final : public MemoryBudget {
  public:
-  /// resumes: the slot has the bytes of an earlier worker of the session on this GPU; else it starts empty.
+  /// Opens the budget. resumes: the slot has the bytes of an earlier worker of the session on this GPU; else
+  /// it starts empty.
   BoardBudget(const NodeBoard& board, uint32_t slot, uint32_t gpu, bool resumes);
   bool take(uint64_t bytes, uint64_t limit) override;
   void give(uint64_t bytes) override;
@@ -56,9 +58,9 @@ class BoardBudget final : public MemoryBudget {
 
   /// Keeps memory that is given back from now on reserved for this session.
   void reserve();
-  /// The session has everything back.
+  /// Ends the reservation: the session has everything back.
   void end_reservation();
-  /// Lets go of the slot, which belongs to another session from now on.
+  /// Releases the slot, which belongs to another session from now on.
   void leave();
 
  private:
@@ -72,17 +74,17 @@ class BoardBudget final : public MemoryBudget {
   bool left_ = false;
 };
 
-/// What the copies of one session take of the node's memory.
+/// Budget of the node's memory that the copies of one session take.
 class CopiesBudget {
  public:
-  /// held: of an earlier worker of the session.
+  /// Opens the budget. held: bytes of an earlier worker of the session.
   CopiesBudget(const NodeBoard& board, uint32_t slot, uint64_t limit, uint64_t held);
-  /// Takes the bytes; false if all copies on the node would then take more than the limit.
+  /// Takes the bytes. Returns false if all copies on the node would then take more than the limit.
   bool take(uint64_t bytes);
   void give(uint64_t bytes);
-  /// As BoardBudget.
+  /// Releases the slot, like BoardBudget.
   void leave();
-  /// Of this session; of all of them; of all of them at most.
+  /// Return the bytes of this session, the bytes of all sessions, and the limit of all.
   uint64_t held() const;
   uint64_t used() const;
   uint64_t limit() const { return limit_; }

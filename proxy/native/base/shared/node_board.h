@@ -1,5 +1,5 @@
-// What the sessions of one node share its memory and its GPUs by: one slot per session, the same as on the
-// job's part of the board (job_board.h). It never leaves the node.
+// State by which the sessions of one node share its memory and its GPUs: one slot per session, the same as on
+// the job's part of the board (job_board.h). It never leaves the node.
 //
 // Called by: memory budgets (memory_budget.h) and turns at a GPU (gpu_turn.h). Promise: all fields are
 // atomics.
@@ -19,8 +19,8 @@ struct alignas(64) NodeSlot {
   std::atomic<uint32_t> guest;         // 1: its own GPU is another one
   std::atomic<uint32_t> stays;         // 1: the node has no memory for what it would have to move out
   std::atomic<uint64_t> wants_since;   // nanoseconds; 0: it does not want the turn
-  std::atomic<uint64_t> seen_waiting;  // when it said last that it does
-  std::atomic<uint64_t> wants_bytes;   // that it would have on the GPU
+  std::atomic<uint64_t> seen_waiting;  // time of its newest request
+  std::atomic<uint64_t> wants_bytes;   // bytes that it would have on the GPU
 };
 static_assert(sizeof(NodeSlot) == 64);
 
@@ -29,18 +29,18 @@ class NodeBoard {
   static constexpr uint32_t kSlots = 256;
   static constexpr uint64_t kWords = kSlots * sizeof(NodeSlot), kBytes = kWords + 4096;
 
-  /// memory: kBytes that outlive it.
+  /// Uses `memory`: kBytes that outlive it.
   explicit NodeBoard(std::byte* memory) : memory_(memory) {}
 
   NodeSlot& slot(uint32_t index) const { return reinterpret_cast<NodeSlot*>(memory_)[index]; }
-  /// A doorbell of the sessions on one GPU.
+  /// Returns a doorbell of the sessions on one GPU.
   std::atomic<uint32_t>& turn_doorbell(uint32_t gpu) const { return word(gpu % kTurnGpus); }
-  /// 1: the sessions on the GPU have been found not to fit there together.
+  /// Returns 1 if the sessions on the GPU have been found not to fit there together.
   std::atomic<uint32_t>& crowded(uint32_t gpu) const { return word(kTurnGpus + gpu % kTurnGpus); }
 
-  /// No session has the slot; what it held is still counted.
+  /// Frees the slot; the memory that its session held is still counted.
   void leave(uint32_t index) const { slot(index).session.store(0); }
-  /// The same, and it holds nothing any more.
+  /// Frees the slot, whose session holds nothing any more.
   void clear(uint32_t index) const {
     NodeSlot& one = slot(index);
     leave(index);

@@ -11,7 +11,7 @@ namespace jitc {
 
 class SharedMap {
  public:
-  /// read: a write to it is a crash.
+  /// Access to the mapping; with `read` a write to it is a crash.
   enum class Access { read, write };
   SharedMap() = default;
   /// Opens and maps `bytes` of path. A shorter file is extended, or refused if it is only to be read. Throws
@@ -23,11 +23,11 @@ class SharedMap {
 
   std::byte* data() const { return data_; }
   uint64_t size() const { return size_; }
-  /// Makes sure that the range can be written; false if there is no space left.
+  /// Makes sure that the range can be written. Returns false if there is no space left.
   bool reserve(uint64_t offset, uint64_t bytes) const;
-  /// Ranges that take no memory: offset and bytes.
+  /// Returns the ranges that take no memory: offset and bytes.
   std::map<uint64_t, uint64_t> holes() const;
-  /// Gives the range's memory back to the system; it reads as zeros afterwards.
+  /// Returns the range's memory to the system; it reads as zeros afterwards.
   void release(uint64_t offset, uint64_t bytes) const;
 
  private:

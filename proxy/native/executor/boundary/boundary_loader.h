@@ -1,7 +1,7 @@
-// Makes boundaries again from the records of a journal, in the order in which these were written.
+// Rebuilds boundaries from the records of a journal, in the order in which the records were written.
 //
-// Promises: what is left is what the worker that wrote them could go back to; a document of which parts are
-// missing is none. Called by: Checkpoints (a worker that takes over) and boundary files (executor/export/).
+// Promises: the result is what the worker that wrote the records could roll back to; a document with missing
+// parts is ignored. Called by: Checkpoints (a worker that takes over) and boundary files (executor/export/).
 #pragma once
 #include <optional>
 #include <span>
@@ -14,12 +14,12 @@ namespace jitc {
 
 class BoundaryLoader {
  public:
-  /// What is read goes into these.
+  /// Stores what it reads in these.
   BoundaryLoader(Boundaries& boundaries, std::optional<StepState>& step)
       : boundaries_(boundaries), step_(step) {}
 
-  /// The next record of a kind that is_of_boundaries() knows. images: as unpack_resources has it. Throws
-  /// Error: the document is damaged.
+  /// Loads the next record of a kind that is_of_boundaries() knows. `images` is that of unpack_resources.
+  /// Throws Error if the document is damaged.
   void load(const RecordLog& log, const RecordHeader& record, std::span<const std::byte> payload,
             ImageSource* images);
   static bool is_of_boundaries(RecordKind kind) {

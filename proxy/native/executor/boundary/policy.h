@@ -1,5 +1,6 @@
-// How a session's live blocks are kept: all copied at every boundary, or only what peers cannot give back.
-// Set by the node service (worker.proto, Policy); kept with each boundary for a worker that takes over.
+// The policy by which a session's live blocks are kept: all copied at every boundary, or only those that
+// peers cannot supply. The node service sets it (worker.proto, Policy); each boundary keeps it for a worker
+// that takes over.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -21,11 +22,12 @@ struct Policy {
   /// Blocks that have a class. All others are treated as mutable and rank-local.
   std::set<uint64_t> classified_ordinals;
   uint64_t measure_every = 0;  // boundaries between measurements, 0: none
-  // Of copy mode: only boundaries that it divides are made, so that copies take no more than their share of
-  // the time. From one number to another, ranks that hear of it at different times have some in common.
+  // Copy mode: only boundaries whose number it divides are made, so that copies take no more than their share
+  // of the time. Across a change of the number, ranks that learn of it at different times have some
+  // boundaries in common.
   uint64_t make_every = 1;
-  // Of peer mode: boundaries (0: none) that need no peer. The one is kept beside newer ones, in case that all
-  // ranks are lost that have what those need; the other is to be made so, and kept like it.
+  // Peer mode: boundaries (0: none) that need no peer. `reserve` is kept beside newer ones, in case all ranks
+  // are lost that have what those need; `next_reserve` is still to be made so, and is then kept as well.
   uint64_t reserve = 0, next_reserve = 0;
 
   bool peer_mode() const { return barrier || !copy_all; }
@@ -38,7 +40,7 @@ struct Policy {
     return boundary && (boundary == reserve || boundary == next_reserve);
   }
   bool classified(uint64_t ordinal) const { return classified_ordinals.contains(ordinal); }
-  /// Another rank has the same bytes, as far as is known.
+  /// Returns whether another rank has the same bytes, as far as is known.
   bool has_replica(uint64_t ordinal) const {
     return classified(ordinal) && !rank_local_ordinals.contains(ordinal);
   }
@@ -49,7 +51,7 @@ struct Policy {
     return copy_all || bytes <= kSmall || !classified(ordinal) || mutable_ordinals.contains(ordinal) ||
            rank_local_ordinals.contains(ordinal);
   }
-  /// Of a classified block: a copy is made before the step, too.
+  /// Returns whether a classified block is copied before the step, too.
   bool wants_copy_before_step(uint64_t ordinal, uint64_t bytes) const {
     return bytes <= kSmall || rank_local_ordinals.contains(ordinal);
   }
@@ -58,26 +60,25 @@ struct Policy {
   static Policy unpack(Unpacker& unpacker);
 };
 
-/// The policy that was set, and the one that the step or boundary under way goes by.
+/// The policy that was set, and the policy of the step or boundary in progress.
 class Plan {
  public:
   using Pointer = std::shared_ptr<const Policy>;
 
-  /// Any thread.
+  /// Returns the policy that was set. Any thread.
   Pointer wanted() const;
-  /// From the next step or boundary on. What was learned here stays learned: more is copied than needed at
-  /// worst.
+  /// Sets the policy from the next step or boundary on. Learned classes stay: at worst, more is copied than
+  /// needed.
   void want(Policy policy);
-  /// make_every, from the next step or boundary on, whatever else is wanted.
+  /// Sets make_every from the next step or boundary on, and leaves the rest of the policy alone.
   void space(uint64_t every);
 
-  // The dispatcher's, and of commands while it is parked.
-  /// A step or boundary begins.
+  // The dispatcher's functions, and those of commands while it is parked. begin: a step or boundary begins.
   void begin() { current_ = wanted(); }
   const Policy& current() const { return *current_; }
-  /// These change before the step: from now on they are copied at every boundary.
+  /// Learns blocks that change before the step: from now on they are copied at every boundary.
   void learn_mutable(const std::vector<uint64_t>& ordinals);
-  /// From now on, whatever was wanted.
+  /// Replaces the current and the wanted policy from now on.
   void adopt(Policy policy);
 
  private:

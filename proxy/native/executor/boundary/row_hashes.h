@@ -1,4 +1,4 @@
-// Content hashes of live allocations, where they are on the device.
+// Content hashes of live allocations, computed where they are on the device.
 //
 // Called by: RowCopies (boundaries, steps), Validation.
 #pragma once
@@ -10,7 +10,8 @@
 
 namespace jitc {
 
-/// Content hashes of the rows' places now, in their order; kNoHash where nothing is allocated.
+/// Returns the current content hashes of the rows' places, in their order; kNoHash where nothing is
+/// allocated.
 std::vector<Hash> hashes_of(const DeviceMemory& memory, std::span<const LiveRow> rows);
 
 }  // namespace jitc

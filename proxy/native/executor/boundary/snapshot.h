@@ -1,9 +1,9 @@
 // The snapshot arena of a session: extents in shared memory that hold copies of live blocks.
 //
-// Called by: RowCopies and Checkpoints (one thread at a time). Freed extents keep their memory for the next
-// boundaries, as much as the last ones needed: new memory is slow. What exceeds that is given back, and all
-// of it where the node's memory for copies becomes scarce. An extent may be part of several boundaries:
-// nothing is written to it any more then.
+// Called by: RowCopies and Checkpoints (one thread at a time). Freed extents keep as much memory for the next
+// boundaries as the last ones needed: new memory is slow. Memory beyond that is released, and all of it where
+// the node's memory for copies becomes scarce. An extent may be part of several boundaries: it is not written
+// to any more then.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -19,36 +19,36 @@
 
 namespace jitc {
 
-/// The arena, or the node, has no room for a copy.
+/// Thrown if the arena, or the node, has no room for a copy.
 struct SnapshotFull {};
 
 class Snapshot {
  public:
   static constexpr uint64_t kNone = UINT64_MAX;
-  /// Copies that are made at every such boundary find their memory there.
+  /// Number of boundaries remembered: copies made at every boundary of this period find their memory here.
   static constexpr size_t kRemembered = 32;
 
-  /// bytes: of all copies on the node at most, and so of the arena.
+  /// Opens the arena. bytes: limit of all copies on the node, and so of the arena.
   Snapshot(const std::string& path, uint64_t bytes, const NodeBoard& board, uint32_t slot);
 
-  /// Told of memory that is about to go back to the system.
+  /// Sets the function that is notified of memory before it is returned to the system.
   void before_release(std::function<void(std::span<std::byte>)> told) { before_release_ = std::move(told); }
 
-  /// An extent, or kNone when there is no room for it.
+  /// Takes an extent; returns kNone if there is no room for it.
   uint64_t take(uint64_t bytes);
-  /// Marks an extent that an earlier worker took; false when it overlaps another or lies outside.
+  /// Marks an extent that an earlier worker took. Returns false if it overlaps another or lies outside.
   bool claim(uint64_t offset, uint64_t bytes);
-  /// One more owner of the extent; each gives it back.
+  /// Adds an owner to the extent; each owner frees it once.
   void share(uint64_t offset) { ++further_owners_[offset]; }
   void give_back(uint64_t offset, uint64_t bytes);
-  /// After a boundary: returns memory of free extents to the system, where it is more than any of the last
-  /// kRemembered boundaries needed, or scarce; all of it where the session now has far less to copy.
+  /// Returns memory of free extents to the system after a boundary, where it is more than any of the last
+  /// kRemembered boundaries needed, or scarce; all of it if the session now has far less to copy.
   void trim();
 
   std::span<std::byte> bytes(uint64_t offset, uint64_t size) const { return {map_.data() + offset, size}; }
   std::span<std::byte> whole() const { return {map_.data(), map_.size()}; }
   uint64_t used() const { return used_; }
-  /// What the node's memory for copies has room for, and what is taken of it.
+  /// Returns the budget of the node's memory for copies: its room, and what is taken of it.
   CopiesBudget& budget() { return budget_; }
 
  private:
@@ -60,7 +60,7 @@ class Snapshot {
   static uint64_t common(const Ranges& ranges, uint64_t offset, uint64_t size);
   Ranges::const_iterator room_for(uint64_t size) const;
   void count_used(uint64_t more);
-  /// Gives back free memory until the arena holds no more than that, from its end on.
+  /// Releases free memory, from the end of the arena, until the arena holds no more than `keep`.
   void release_free(uint64_t keep);
 
   SharedMap map_;
@@ -69,7 +69,7 @@ class Snapshot {
   Ranges free_;
   Ranges bare_;  // takes no memory
   CopiesBudget budget_;
-  std::atomic<uint64_t> used_{0};  // read by anybody
+  std::atomic<uint64_t> used_{0};  // read by any thread
   uint64_t most_used_ = 0;         // since the last trim
   std::deque<uint64_t> needed_;    // most_used_ of the last boundaries
 };

@@ -1,11 +1,11 @@
-// The boundaries that a session can go back to: published, committed with the whole group, and forgotten.
+// The boundaries that a session can roll back to: published, committed with the whole group, and forgotten.
 //
 // A boundary is published when its copies and its record are complete; the slot on the board then says
 // "prepared n", and what it belongs with. It is committed when each rank of the group has one that belongs
 // with it (pairing.h): then the minibatch before it is forgotten; a reserve (policy.h) stays behind, with the
 // journal from there on, until another one has taken its place or room is needed. Promises: the journal says
 // so first, for a worker that may have to take over; the newest boundary stays until there is another one, or
-// the journal or the arena is full, which the user hears of. State: changed by the dispatcher with
+// the journal or the arena is full, which is reported to the user. State: changed by the dispatcher with
 // Lifecycle::mutex held, read by commands with it; commands change it while the dispatcher is parked. Called
 // by: BoundaryMaker, StepGate, Restorer, Recovery, Intake (truncate) and Session.
 #pragma once
@@ -34,55 +34,54 @@ class Checkpoints {
   Plan plan;
   Pairing pairing;
 
-  // What there is.
+  // Queries.
   const Boundaries& boundaries() const { return boundaries_; }
   bool empty() const { return boundaries_.empty(); }
   const BoundaryState& newest() const { return boundaries_.back(); }
   const BoundaryState* find(uint64_t number) const;
-  /// The newest boundary's row of an allocation, or nullptr.
+  /// Returns the newest boundary's row of an allocation, or nullptr.
   const LiveRow* row_at_newest(const LiveRow& live) const;
-  /// With Lifecycle::mutex. Throws Error: it is not kept. 0: the newest. earlier: one whose rows alone are
-  /// known will do.
+  /// Returns a boundary's table (0: the newest). Throws Error if it is not kept. `earlier` accepts one of
+  /// which only rows are known. Requires Lifecycle::mutex.
   const BoundaryState& table(uint64_t boundary, bool earlier) const;
   const std::optional<StepState>& step() const { return step_; }
-  /// Whether a fault could be recovered now.
+  /// Returns whether a fault could be recovered now.
   bool protects() const { return protected_; }
 
-  // On.
-  /// False when the journal has no room for it.
+  // Making boundaries. record() returns false if the journal has no room for it.
   bool record(const BoundaryState& state);
-  /// late: ops of the minibatch after it have been given to the device.
+  /// Publishes a boundary. late: ops of the minibatch after it have been submitted to the device.
   void publish(BoundaryState state, bool late = false);
-  /// A boundary in name only: the job goes on, but there is nothing to go back to; or, skipped: to one
-  /// before.
+  /// Passes a boundary without keeping it: the job continues, but has nothing to roll back to; or, if
+  /// skipped, rolls back to an earlier one.
   void pass(uint64_t number, bool skipped = false);
   void set_step(StepState state) { step_ = std::move(state); }
-  /// With Lifecycle::mutex, when commands may look.
+  /// Replaces the newest boundary. Requires Lifecycle::mutex, when commands may read.
   void replace_newest(BoundaryState state) { boundaries_.back() = std::move(state); }
-  /// Forgets what the whole group does not need any more.
+  /// Forgets what the whole group no longer needs.
   void commit_known();
-  /// Makes room: older boundaries that stay, and the journal up to the committed one. False: there are none.
+  /// Makes room: drops reserves, and the journal up to the committed boundary. Returns false if there are no
+  /// reserves.
   bool drop_reserves();
-  /// The dispatcher, and Intake when results were taken by the client.
+  /// Truncates the journal. Called by the dispatcher, and by Intake when the client took results.
   void truncate();
-  /// The journal is full, or too much is known of results, and no boundary will free it.
+  /// Drops the journal: it is full, or too much is known of results, and no boundary will free it.
   void drop_journal();
-  /// The job goes on without anything to go back to, until the next boundary. The user hears why.
+  /// Lets the job continue with nothing to roll back to, until the next boundary. Reports to the user why.
   void enter_unprotected_mode(const std::string& why, const std::string& option);
   void set_peers(const std::vector<uint32_t>& slots) { peers_ = slots; }
   const std::vector<uint32_t>& peers() const { return peers_; }
 
-  // Back.
-  /// Boundaries after this one never happened. Throws Error: the journal is full.
+  // Rolling back. Drops all boundaries after this one. Throws Error if the journal is full.
   void forget_after(uint64_t boundary);
-  /// The boundary becomes one at which these allocations had the content of a peer. Throws Error as above.
+  /// Turns the boundary into one at which these allocations had the content of a peer. Throws Error as above.
   void replace_rows(uint64_t boundary, const std::vector<LiveRow>& replaced);
-  /// On the board, and for the group: this rank is at this boundary, whatever it was at before.
+  /// Sets this rank's boundary on the board and for the group, replacing any earlier one.
   void stand_at(uint64_t boundary);
 
-  // An existing journal.
+  // Loads a record of an existing journal.
   void load(const RecordHeader& record);
-  /// All of it was loaded. Throws Error: it is damaged.
+  /// Completes loading. Throws Error if the journal is damaged.
   void loaded();
 
  private:

@@ -1,8 +1,8 @@
 // Content of live allocations: hashed where it is, or copied to the snapshot arena.
 //
-// Promises: every copy has a hash, by which it is known to be whole when it is needed; an allocation that
-// does not exist stops the session with the program's mistake. Called by: the dispatcher's thread
-// (boundaries, steps), and commands while it is parked.
+// Promises: every copy has a hash that proves it whole when it is needed; an allocation that does not exist
+// stops the session as the program's mistake. Called by: the dispatcher's thread (boundaries, steps), and
+// commands while it is parked.
 #pragma once
 #include <functional>
 #include <span>
@@ -18,14 +18,13 @@ class SessionCore;
 
 class RowCopies {
  public:
-  /// A row to be copied, and the same allocation's at the boundary before, or nullptr.
+  /// A row to be copied, and the row of the same allocation at the previous boundary, or nullptr.
   struct Wanted {
     LiveRow* row;
     const LiveRow* earlier;
   };
 
-  /// Copies that are to be made beside the work (BlockCopier::begin): of rows that may wait. What they are to
-  /// be is in blocks then.
+  /// Copies to be made beside the work (BlockCopier::begin), of rows that may wait; `blocks` lists them.
   struct Later {
     std::function<bool(const LiveRow&)> may_wait;
     std::vector<BlockCopy> blocks;
@@ -34,14 +33,14 @@ class RowCopies {
   explicit RowCopies(SessionCore& core) : core_(core) {}
 
   std::vector<Hash> hashes_of(std::span<const LiveRow> rows);
-  /// Gives each row the hash of its content. sequence: of the op that is at fault when there is none.
+  /// Hashes the content of each row. sequence: the op at fault if an allocation does not exist.
   bool measure(std::span<LiveRow> rows, uint64_t sequence);
-  /// As measure(), with a copy of the content. Throws SnapshotFull.
+  /// Measures a row and copies its content. Throws SnapshotFull.
   bool copy(LiveRow& row, uint64_t sequence);
-  /// As copy(), of many. Content that did not change since then has one copy for both. Where it throws or
-  /// fails, some rows may have copies. Where there is a later, rows that wait have room for a copy only.
+  /// Copies many rows. Content that did not change since the previous boundary shares one copy. If it throws
+  /// or fails, some rows may have copies. With `later`, rows that may wait only get room for a copy.
   bool copy_all(std::span<const Wanted> wanted, uint64_t sequence, Later* later = nullptr);
-  /// The rows' copies are not needed any more.
+  /// Frees the rows' copies.
   void drop(const std::vector<LiveRow>& rows);
 
  private:
@@ -56,8 +55,8 @@ class RowCopies {
   bool refuse(const LiveRow& row, uint64_t sequence);
 
   SessionCore& core_;
-  /// Of a device that hashes no faster than it copies: what did not change at the last boundary, which
-  /// hashing alone will show again. By ordinal.
+  /// Ordinals that did not change at the last boundary, on a device that hashes no faster than it copies:
+  /// hashing alone will show whether they changed.
   std::unordered_set<uint64_t> steady_;
 };
 

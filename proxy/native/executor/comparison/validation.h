@@ -1,8 +1,9 @@
-// Whether a minibatch can be run again: what live blocks held right before an optimizer step, and what they
-// hold there after everything that is not restored was poisoned and the minibatch replayed.
+// Validation that a minibatch can be run again: compares what live blocks held right before an optimizer step
+// with what they hold there after all unrestored memory was poisoned and the minibatch replayed.
 //
-// Asked for by the coordinator (Validate); the session stops at the step's begin, is taken back like after a
-// fault, and compares when it comes there again. Called by: StepGate (which holds it), Restorer and Session.
+// The coordinator asks for it (Validate); the session stops at the step's begin, rolls back like after a
+// fault, and compares when it reaches that step again. Called by: StepGate (which holds it), Restorer and
+// Session.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -20,7 +21,7 @@ struct Verdict {
   uint64_t step = 0;  // 0: none yet
   uint64_t blocks = 0, bytes = 0;
   std::vector<LiveRow> different;  // cannot be guaranteed
-  /// Still poisoned in part: not all of it was written in the minibatch, so nobody relies on it.
+  /// Blocks still poisoned in part: not all of them was written in the minibatch, so no op relies on it.
   std::vector<LiveRow> unwritten;
   Tolerance::Seen results;  // that the program had read before the step, and that differed
   bool identical() const { return different.empty() && !results.results; }
@@ -31,7 +32,7 @@ class Validation {
  public:
   explicit Validation(uint64_t step = 0) : step_(step) {}
   uint64_t step() const { return step_; }
-  /// The first run is over: what comes now is its repetition.
+  /// Returns whether the first run is over: the next one is its repetition.
   bool measured() const { return measured_; }
   void measure(const DeviceMemory& memory, const std::vector<LiveRow>& live);
   Verdict compare(const DeviceMemory& memory) const;
@@ -42,20 +43,21 @@ class Validation {
   std::vector<LiveRow> before_;
 };
 
-/// What a session is asked for, and its newest verdict: at most one is under way. Any thread.
+/// The validation that a session is asked for, and its newest verdict: at most one is in progress. Any
+/// thread.
 class Validations {
  public:
-  /// False: the session is about to stop, or repeats a minibatch; ask again when it has gone on. Throws
-  /// Error: too late.
+  /// Asks for a validation. Returns false if the session is about to stop, or repeats a minibatch: ask again
+  /// once it continues. Throws Error if it is too late.
   bool ask(uint64_t step, uint64_t begun, uint64_t boundary);
-  /// For the session when it comes to that step: a request for it that comes from now on is refused as too
-  /// late.
+  /// Returns the validation due at a step that the session has reached; a later request for that step is
+  /// refused.
   std::optional<Validation> at(uint64_t step);
-  /// Its first run is over. False: another one is wanted by now.
+  /// Ends its first run. Returns false if another one has been asked for by now.
   bool measured(Validation due);
   void compared(Verdict verdict);
   bool repeats() const;
-  /// That is waited for; 0: none.
+  /// Returns the step that is waited for; 0: none.
   uint64_t step() const;
   Verdict newest() const;
 

@@ -1,7 +1,7 @@
-// All sessions of a worker process, and the way to its control plane.
+// All sessions of a worker process, and their connection to its control plane.
 //
 // A session waits for its own threads when it ends, so none of these may be the last to hold it: only callers
-// of the C interface hold sessions. What a session's thread does to all of them (fire) it does under the lock
+// of the C interface hold sessions. Work of a session's thread on all sessions (fire) is done under the lock
 // that keeps them. Called by: api.cpp; sessions, through Host.
 #pragma once
 #include <condition_variable>
@@ -38,7 +38,7 @@ class Executor final : public Host {
   void fire(const Fault& fault, const std::string& detail) override;
 
  private:
-  /// Not for threads of a session.
+  /// Returns all sessions. Not for threads of a session.
   std::vector<std::shared_ptr<Session>> all() const;
   void report(std::function<void()> call);
   void report_loop();
@@ -48,10 +48,10 @@ class Executor final : public Host {
   const DeviceOptions options_;
   const jitc_control control_;
   std::shared_ptr<void> device_;  // stays open between sessions
-  mutable std::mutex mutex_;      // sessions_; the other one may be taken with it
+  mutable std::mutex mutex_;      // guards sessions_; reports_mutex_ may be taken with it
   std::map<uint64_t, std::shared_ptr<Session>> sessions_;
   std::map<std::string, uint64_t> tokens_;
-  std::mutex reports_mutex_;  // what follows
+  std::mutex reports_mutex_;  // guards what follows
   std::condition_variable wake_, reported_;
   std::deque<std::function<void()>> reports_;  // calls of the control plane may take a while
   bool stop_ = false, reporting_ = false;

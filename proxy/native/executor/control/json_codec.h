@@ -7,15 +7,15 @@
 
 namespace jitc {
 
-/// All throw Error with the key that is wrong. The first two: device_options.cpp.
+/// All functions throw Error with the key that is wrong. The first two are in device_options.cpp.
 DeviceOptions parse_options(const std::string& json);
-/// Where clients' op streams come in; empty: they come by the C interface.
+/// Returns the socket of clients' op streams; empty if they come by the C interface.
 std::string op_socket_of(const std::string& options);
 SessionRequest parse_session(const std::string& json);
 
-/// Carries out a command on a session; the reply as JSON.
+/// Runs a command on a session and returns the reply as JSON.
 std::string run_command(Session& session, const std::string& method, const std::string& request);
-/// The "session" key of a request, 0 when it has none.
+/// Returns the "session" key of a request, 0 if it has none.
 uint64_t session_of(const std::string& request);
 std::string stats_document(const std::vector<SessionStats>& sessions);
 

@@ -16,7 +16,7 @@
 namespace jitc {
 using Json = nlohmann::json;
 
-/// The member of that name; `absent` where there is none.
+/// Returns the member of that name, or `absent` if there is none.
 template <class T>
 T get(const Json& json, const char* key, T absent = T{}) {
   const auto found = json.find(key);
@@ -34,7 +34,7 @@ T get(const Json& json, const char* key, T absent = T{}) {
   return found->template get<T>();
 }
 
-/// All entries of the list of that name, each read by item().
+/// Returns all entries of the list of that name, each read by item().
 template <class Item>
 auto get_all(const Json& json, const char* key, Item item) {
   std::vector<decltype(item(json))> list;
@@ -50,7 +50,7 @@ inline uint64_t number(const Json& json) {
   return json.get<uint64_t>();
 }
 
-/// 32 hexadecimal digits; no hash where the member is missing or empty.
+/// Reads 32 hexadecimal digits; no hash if the member is missing or empty.
 inline Hash hash_of(const Json& json, const char* key) {
   Hash hash{};
   const auto text = get<std::string>(json, key);
@@ -58,7 +58,7 @@ inline Hash hash_of(const Json& json, const char* key) {
   return hash;
 }
 
-/// A whole document. Throws Error: it is no object.
+/// Parses a whole document. Throws Error if it is no object.
 inline Json parse_object(const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) throw Error("the request is no JSON object");

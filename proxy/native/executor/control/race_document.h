@@ -1,5 +1,4 @@
-// A race that a device found, as the document that goes to the control plane (executor_api.h).
-// Called by: Executor.
+// A race that a device found, as a document for the control plane (executor_api.h). Called by: Executor.
 #pragma once
 #include <string>
 
@@ -7,7 +6,7 @@
 
 namespace jitc {
 
-/// Keys are those of RaceReport in control.proto.
+/// Returns the document; its keys are those of RaceReport in control.proto.
 std::string race_document(uint64_t session, const Race& race);
 
 }  // namespace jitc

@@ -1,4 +1,4 @@
-// What a rank's communicators have done, as JSON (worker.proto, Tally and History).
+// JSON of what a rank's communicators have done (worker.proto, Tally and History).
 //
 // Called by: json_codec.cpp.
 #pragma once

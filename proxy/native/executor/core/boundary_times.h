@@ -1,5 +1,4 @@
-// Where the time of steps and boundaries goes, summed over a session's life, so that a slow step explains
-// itself.
+// Time spent in steps and boundaries, summed over a session's life, so that a slow step explains itself.
 //
 // Called by: StepGate, BoundaryMaker, LateBoundary and RowCopies (writing); Session::stats, from any thread.
 // Promise: a phase that ends early is counted up to there.
@@ -12,7 +11,7 @@
 
 namespace jitc {
 
-/// Nanoseconds.
+/// Times of the phases, in nanoseconds.
 struct BoundaryTimes {
   using Phase = std::atomic<uint64_t>;
   Phase drain{0};    // until the device has done all work, before a step and at a boundary
@@ -32,7 +31,7 @@ struct BoundaryTimes {
   }
 };
 
-/// From its making to the end of its scope.
+/// Timer of a phase, from its construction to the end of its scope.
 class PhaseTime {
  public:
   explicit PhaseTime(BoundaryTimes::Phase& phase) : phase_(phase) {}

@@ -1,6 +1,6 @@
-// What the parts of a session share: what it was asked for, its stores, its streams, and how far it has come.
+// State shared by the parts of a session: its request, its stores, its streams, and its counters.
 //
-// Promises: each member says who may change it. What the dispatcher alone may touch, commands may touch while
+// Promises: each member says who may change it. State of the dispatcher alone may be used by commands while
 // the dispatcher is parked. Called by: Session, which makes it, and the parts that Session holds.
 #pragma once
 #include <atomic>
@@ -29,21 +29,21 @@ namespace jitc {
 
 /// Positions and counts: one writer each, read by any thread.
 struct alignas(64) Counters {
-  // The stream's reader writes.
+  // Written by the stream's reader.
   std::atomic<uint64_t> received{0};           // newest op in the journal
   std::atomic<uint64_t> boundary_received{0};  // newest boundary op in the journal
-  // The dispatcher writes, for every op as the reader does: not into the same cache line.
+  // Written by the dispatcher, for every op as the reader does: not into the same cache line.
   alignas(64) std::atomic<uint64_t> cursor{0};  // position in the journal
-  std::atomic<uint64_t> dispatched{0};          // newest op given to the back end
+  std::atomic<uint64_t> dispatched{0};          // newest op submitted to the back end
   std::atomic<uint64_t> ops_executed{0};
   std::atomic<uint64_t> steering_reads{0};
   std::atomic<uint64_t> last_boundary{0};   // with Lifecycle::mutex held
   std::atomic<uint64_t> prepared{0};        // the same, without those that were skipped since
-  std::atomic<uint64_t> own_boundaries{0};  // of them, those that this worker has made between ops
+  std::atomic<uint64_t> own_boundaries{0};  // the number of those that this worker has made between ops
   std::atomic<uint64_t> committed{0};
 };
 
-/// What was given to the back end. The dispatcher's.
+/// Ops submitted to the back end. Owned by the dispatcher.
 struct alignas(64) Issued {
   explicit Issued(ImageStore& images) : table(images) {}
 
@@ -59,17 +59,17 @@ class SessionCore {
   SessionCore(const SessionRequest& request, const DeviceOptions& options, Host& host);
 
   bool runs() const { return life.runs(); }
-  /// The session cannot go on: it stops, and the service hears why. Any thread.
+  /// Stops the session, which cannot continue, and reports why to the service. Any thread.
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message);
-  /// -> fenced, and nothing runs on the back end any more. Releases the lock meanwhile: the back end's
+  /// Fences the session: nothing runs on the back end any more. Releases the lock meanwhile: the back end's
   /// threads may be about to report a fault.
   void stop_backend(Lifecycle::Lock& lock);
-  /// fenced -> running, with Lifecycle::mutex held.
+  /// Starts a fenced session. Requires Lifecycle::mutex.
   void start();
-  /// A line for the user, in the program's output. Any thread.
+  /// Prints a line for the user in the program's output. Any thread.
   void notice(const std::string& text);
-  /// To a client that has just attached: what it missed, and how the session ended. With Lifecycle::mutex
-  /// held.
+  /// Repeats to a client that has just attached what it missed, and how the session ended. Requires
+  /// Lifecycle::mutex.
   void repeat_notices(bool with_end);
   JobSlot& slot() const { return board.job.slot(request.slot); }
 

@@ -1,4 +1,4 @@
-// What goes in and out of a session beside its ops: requests, replies, options, and what it asks of its
+// Types that go in and out of a session beside its ops: requests, replies, options, and its interface to its
 // process.
 //
 // Used by: session.h and its files, executor.h (who makes sessions), json_codec.h (JSON of all this).
@@ -27,19 +27,19 @@
 
 namespace jitc {
 
-/// What a session asks of the process that it lives in.
+/// A session's interface to the process that it lives in.
 class Host {
  public:
   virtual ~Host() = default;
-  /// superseded: the session is at another epoch by now, or about to end.
+  /// Joins a communicator. superseded: the session is at another epoch by now, or about to end.
   virtual CommunicatorSegment join(uint64_t session, const std::array<uint8_t, 128>& unique_id,
                                    uint32_t ranks, uint32_t rank, uint64_t epoch) = 0;
-  /// Told to the node service by another thread: does not block.
+  /// Reports a fault to the node service on another thread: does not block.
   virtual void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                             std::string message) = 0;
-  /// The same: ops without an order between them.
+  /// Reports ops without an order between them, in the same way.
   virtual void report_race(uint64_t session, const Race& race) = 0;
-  /// Carries out an injected fault, unless the device does; does not return when that kills the process.
+  /// Fires an injected fault, unless the device does; does not return if that kills the process.
   virtual void fire(const Fault& fault, const std::string& detail) = 0;
 };
 
@@ -70,7 +70,7 @@ struct DeviceOptions {
 
 struct Position {
   uint64_t committed = 0, prepared = 0, reached = 0, begun = 0, executed = 0, received = 0;
-  std::vector<uint64_t> reserves;  // boundaries that can be gone back to without a peer
+  std::vector<uint64_t> reserves;  // boundaries that can be restored without a peer
   RankHistory history;             // of what belongs with which boundaries of other ranks
 };
 
@@ -80,7 +80,7 @@ struct RecoverReply {
   uint64_t bytes = 0;
   std::vector<LiveRow> missing;
   bool direct_path = false;  // blocks can come from, and go to, another worker's device without the host
-  Tally tally;               // what its communicators have done where the session stands now
+  Tally tally;               // what its communicators have done at the session's current position
 };
 
 struct Transfer {
@@ -88,7 +88,7 @@ struct Transfer {
   Hash hash{};  // zeros: not checked
 };
 
-/// Blocks that go to, or come from, another worker's device directly.
+/// Blocks that go directly to, or come directly from, another worker's device.
 struct DirectTransferRequest {
   uint64_t epoch = 0;  // of the recovery that wants it
   std::string path;
@@ -102,7 +102,8 @@ struct SessionStats {
       memory_total, snapshot_bytes, snapshot_held, unread_bytes;
   std::string state, policy;
   bool protected_, held_back;
-  std::map<std::string, double> phases;  // of so many boundaries and steps: seconds in all (boundary_times.h)
+  std::map<std::string, double>
+      phases;  // total of all boundaries and steps so far, in seconds (boundary_times.h)
   uint64_t phases_of;
   uint64_t hashed_bytes, copied_bytes;  // of live blocks, in these phases
   uint64_t validating;                  // the step that is waited for; 0: none

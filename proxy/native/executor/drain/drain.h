@@ -1,16 +1,16 @@
-// Waits until the device has done all that it was given, where other ranks may wait for this one meanwhile.
+// Waits until the device has done all submitted work, where other ranks may wait for this one meanwhile.
 //
-// Without jitc a program does not wait there. So what the device has still to do may need another rank, which
-// waits itself until this one gives what comes later in its ops: two threads that use communicators of their
-// own, transfers that are under way across an optimizer step, a join beside training. A rank that waits
-// longer than a moment shows what it waits for (Standing); so does one that has nothing more to give while
-// its program waits for results, and one whose replay waits for what the program had seen. Who finds itself
-// in a circle gives up (lookout.h). A circle that cannot be seen is taken for granted after a while, where
-// giving up costs no more than a boundary (drain_limit.h).
+// Without jitc a program does not wait there. So the remaining work of the device may need another rank,
+// which itself waits until this one submits later ops: two threads that use communicators of their own,
+// transfers in flight across an optimizer step, a join beside training. A rank that waits longer than a
+// moment shows what it waits for (Standing); so does one that has nothing more to submit while its program
+// waits for results, and one whose replay waits for what the program had seen. A rank that finds itself in a
+// circle gives up (lookout.h). A circle that cannot be seen is assumed after a while, where giving up costs
+// no more than a boundary (drain_limit.h).
 //
-// Promises: where peers are relied on, and nobody is in a circle, it waits however long it takes; who gives
-// up has more ops to give, and goes on with them. Called by: the dispatcher, and what makes boundaries, in
-// its thread.
+// Promises: where peers are relied on, and no rank is in a circle, it waits however long it takes; a rank
+// that gives up has more ops to submit, and continues with them. Called by: the dispatcher, and the makers of
+// boundaries, in its thread.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -35,21 +35,21 @@ class Drain {
   Drain(SessionCore& core, Checkpoints& checkpoints, const Replay& replay)
       : core_(core), checkpoints_(checkpoints), replay_(replay) {}
 
-  /// Before the op at the cursor, which waits for it, too.
+  /// Waits before the op at the cursor, which waits for the drain, too.
   Drained await();
-  /// The same, where that op can go on meanwhile.
+  /// Waits where that op can continue meanwhile.
   Drained await_beside();
-  /// However long others wait.
+  /// Waits however long others wait.
   Drained await_patiently();
 
-  /// The dispatcher stands until something is done that it has given.
+  /// Marks the dispatcher as standing until some submitted work is done.
   void stand();
-  /// The same where it has nothing more to give, and the program waits.
+  /// Marks it as standing with nothing more to submit, while the program waits.
   void rest();
   bool may_be_awaited() const;
-  /// It gives more, from now on.
+  /// Marks it as submitting ops again.
   void go_on();
-  /// It waits for what others have to give, and will go on without it. For any thread.
+  /// Returns whether it waits for ops of other ranks, and will continue without them. Any thread.
   bool will_go_on() const { return will_go_on_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,8 +1,8 @@
-// Whether a rank that stands is in a circle with others, by what the board shows of them.
+// Detects whether a standing rank is in a circle with others, by what the board shows of them.
 //
-// What has been given and is not done may be behind something else in its stream: where that may close a
-// circle, and none of the ranks gets on, it is taken for one after a while. Called by: Drain and Meeting,
-// again and again while the rank stands, in the dispatcher's thread.
+// Work that was submitted and is not done may be behind something else in its stream: where that may close a
+// circle, and none of the ranks makes progress, a circle is assumed after a while. Called by: Drain and
+// Meeting, again and again while the rank stands, in the dispatcher's thread.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -20,14 +20,14 @@ class Lookout {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kDoubt{200};
-  /// doubt: until ranks that do not get on, and may be in a circle, are taken to be in one.
+  /// doubt: time until ranks without progress that may be in a circle are assumed to be in one.
   Lookout(SessionCore& core, const Checkpoints& checkpoints, Clock::duration doubt = kDoubt)
       : core_(core), checkpoints_(checkpoints), doubt_(doubt) {}
 
   bool is_in_circle();
-  /// Whether the one that was found is only taken for one.
+  /// Returns whether the circle found is only assumed.
   bool is_doubtful() const { return doubtful_; }
-  /// How long nothing has changed of how this rank stands.
+  /// Returns for how long this rank's standing has not changed.
   Clock::duration still() const { return Clock::now() - mine_since_; }
 
  private:

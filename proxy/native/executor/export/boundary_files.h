@@ -1,8 +1,8 @@
-// The boundaries of one session as its files have them: rows, and the bytes of what was copied.
+// The boundaries of one session as read from its files: rows, and the bytes of what was copied.
 //
-// Promises: nothing is written; a boundary is one that a worker that takes over could go back to; bytes that
-// are given out have the hash that the journal has of them, or it is an Error. A worker may go on meanwhile:
-// what it gives up is noticed. Called by: boundary_api.cpp.
+// Promises: nothing is written; a boundary is one that a worker that takes over could roll back to; bytes
+// that are returned have the hash that the journal has of them, or it is an Error. A worker may run
+// meanwhile: records that it gives up are noticed. Called by: boundary_api.cpp.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,18 +17,18 @@ namespace jitc {
 
 class BoundaryFiles {
  public:
-  /// Opens the files and reads all records. Throws Error: they are not a session's, or damaged.
+  /// Opens the files and reads all records. Throws Error if they are not a session's, or damaged.
   BoundaryFiles(const RecordLog::Place& journal, const RecordLog::Place& spill,
                 const RecordLog::Place& copies);
 
   const Boundaries& boundaries() const { return boundaries_; }
-  /// Throws Error: it is not there.
+  /// Returns a boundary. Throws Error if it does not exist.
   const BoundaryState& boundary(uint64_t number) const;
-  /// Copies the row's content. out: as large as the block. Throws Error.
+  /// Copies the row's content to `out`, which is as large as the block. Throws Error.
   void read(const BoundaryState& boundary, const LiveRow& row, std::span<std::byte> out) const;
 
  private:
-  /// False: a worker gave up records while they were read.
+  /// Loads the records. Returns false if a worker gave up records while they were read.
   bool load(const RecordLog::Place& journal, const RecordLog::Place& spill);
   void load_records(const RecordLog& log);
 

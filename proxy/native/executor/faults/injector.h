@@ -1,6 +1,6 @@
 // Armed faults, waiting for their trigger.
 //
-// Promises: a fault fires once; an op costs one look at a flag when nothing is armed. Called by: OpIssuer at
+// Promises: a fault fires once; an op costs one check of a flag when nothing is armed. Called by: OpIssuer at
 // every op, and at named points from the back end's threads; Session (arm).
 #pragma once
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace jitc {
 
-/// Fault of control.proto.
+/// A fault of control.proto.
 struct Fault {
   std::string kind;
   uint64_t sequence = 0, operations = 0, boundary = 0, skip = 0;
@@ -23,7 +23,7 @@ struct Fault {
   bool armed_at_boundary = false;
   uint64_t number = 0;  // the service's name for it
 
-  /// The device itself is to fail, not this process: Backend::inject.
+  /// Returns whether the device itself is to fail, not this process: Backend::inject.
   bool of_device() const;
   bool waits_for_collective() const;
   bool at_once() const {
@@ -33,13 +33,13 @@ struct Fault {
 
 class Injector {
  public:
-  /// Throws Error when kind or phase is unknown.
+  /// Arms a fault. Throws Error if kind or phase is unknown.
   void arm(const Fault& fault);
-  /// boundary: the newest one that this op comes after. A fault that fires here is returned, and gone.
+  /// Returns and removes a fault that fires at this op. boundary: the newest one that this op comes after.
   std::optional<Fault> at_op(const ops::OpHeader& op, uint64_t boundary) {
     return armed_.load(std::memory_order_relaxed) ? match(op, "", boundary) : std::nullopt;
   }
-  /// phase: "collective", "copy" or "boundary".
+  /// Returns a fault that fires at a point. phase: "collective", "copy" or "boundary".
   std::optional<Fault> at_point(const ops::OpHeader& op, std::string_view phase, uint64_t boundary) {
     return armed_.load(std::memory_order_relaxed) ? match(op, phase, boundary) : std::nullopt;
   }

@@ -1,9 +1,9 @@
-// A client that does not read is given nothing more to read.
+// Backpressure: a client that does not read is sent nothing more to read.
 //
-// Results lie in the journal, so they cost no memory of the worker; what is bounded is how many bytes wait
-// for one client. Promise: a client that reads is never held up for good, for what was given to the device
-// ends without more ops, and becomes results that can be read. Called by: the dispatcher (wait_until_read),
-// Delivery and the stream's writer (wake).
+// Results lie in the journal, so they cost no memory of the worker; the bound is on the bytes that wait for
+// one client. Promise: a client that reads is never held up for good, because the work submitted to the
+// device ends without more ops, and becomes results that can be read. Called by: the dispatcher
+// (wait_until_read), Delivery and the stream's writer (wake).
 #pragma once
 #include <atomic>
 
@@ -17,11 +17,12 @@ class Backpressure {
  public:
   explicit Backpressure(SessionCore& core) : core_(core) {}
 
-  /// Before the op is executed: notes how much its result may be.
+  /// Notes, before the op is executed, how large its result may be.
   void promise_result(const ops::OpHeader& op, const ops::OpInfo& info);
-  /// False when the session stops first.
+  /// Waits until the client has read enough. Returns false if the session stops first.
   bool wait_until_read();
-  /// Results that are on the way to the client, and those that the device will give without more ops.
+  /// Returns whether results in flight to the client, and those that the device yields without more ops, are
+  /// too many.
   bool too_much_unread() const;
   void wake();
   bool waits() const { return waits_; }

@@ -1,5 +1,5 @@
-// A result on its way from the back end to the client: into the journal first, delivered once, compared when
-// a replay gives it again.
+// Delivery of a result from the back end to the client: first into the journal, delivered once, compared when
+// a replay yields it again.
 //
 // Promises: a result that the client may see is in the journal, or is kept in memory as long as this worker
 // lives; at an attach each result that is owed is queued once. Called by: Session (from back end threads and
@@ -22,12 +22,12 @@ class Delivery {
   Delivery(SessionCore& core, Backpressure& backpressure, Replay& replay)
       : core_(core), backpressure_(backpressure), replay_(replay) {}
 
-  /// Of an op that has run, for the first time or again.
+  /// Takes the result of an op that has run, for the first time or again.
   void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
-  /// Of an op whose result was not known.
+  /// Delivers the result of an op whose result was not known.
   void give(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
-  /// A client has come, with all results up to this one. False: some of what it is owed is lost. Throws Error
-  /// when another client is attached.
+  /// Attaches a client that has all results up to this one. Returns false if some of what it is owed is lost.
+  /// Throws Error if another client is attached.
   bool attach(uint64_t results_received, std::shared_ptr<CompletionSender> sender);
 
  private:

@@ -1,9 +1,9 @@
-// One op on its way to the back end: what it makes is noted, what it may not have is refused.
+// Issues one op to the back end: notes what it makes, and refuses what it may not have.
 //
 // Promises: every op that is issued counts as progress of its stream, also one that is refused or skipped; a
 // resource that could not be made when the op first ran is not made in a replay. Called by: the dispatcher's
-// thread alone, but for has_image (Restorer, while the dispatcher is parked) and the injection points (back
-// end threads).
+// thread alone, except for has_image (Restorer, while the dispatcher is parked) and the injection points
+// (back end threads).
 #pragma once
 #include <deque>
 #include <optional>
@@ -25,21 +25,22 @@ class OpIssuer {
       : core_(core), backpressure_(backpressure), delivery_(delivery) {}
 
   void issue(const ops::OpHeader& op);
-  /// The back end's result for the op that is being issued, before issue() returns.
+  /// Takes the back end's result for the op that is being issued, before issue() returns.
   void completed(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
-  /// Whether several threads of the program have had a part in the newest optimizer step.
+  /// Returns whether several threads of the program took part in the newest optimizer step.
   bool step_shared() const { return step_shared_; }
   void step_begins() { step_shared_ = false; }
-  /// An op that is nothing to the back end.
+  /// Passes an op that the back end does not execute.
   void pass(const ops::OpHeader& op);
-  /// All ops up to this one have run.
+  /// Notes that all ops up to this one have run.
   void note_done(const ops::OpHeader& op);
 
-  /// An op about module images, which are the node's and not the device's. False: the session stops.
+  /// Serves an op about module images, which belong to the node and not to the device. Returns false if the
+  /// session stops.
   bool serve_image(const ops::OpHeader& op);
   uint32_t has_image(const ops::ImageQuery& query) const;
   void images_are_used_until(uint64_t sequence) { images_used_ = sequence; }
-  /// All ops up to sequence are over for good: images that only they needed can go.
+  /// Frees images that only ops up to `sequence` needed: those are over for good.
   void release_unused_images(uint64_t sequence, const std::deque<BoundaryState>& boundaries);
 
   void arm(const Fault& fault) { injector_.arm(fault); }
@@ -49,7 +50,7 @@ class OpIssuer {
   }
 
  private:
-  /// Result of an op that completes synchronously.
+  /// The result of an op that completes synchronously.
   struct Completed {
     uint64_t sequence = 0;  // 0: the op that is being issued does not
     std::optional<uint32_t> status;

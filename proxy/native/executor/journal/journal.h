@@ -1,12 +1,11 @@
 // The journal of one session: a log of checksummed records in shared memory that outlives the worker.
 //
 // Called by Session: append from any thread, reading from the dispatcher. Promises: a record is either
-// published whole or not at all, whatever instruction the process is killed at; memory before the head is
-// used again, and goes back to the system when less is needed; append never blocks and never grows over the
-// limit; any bit of it that has changed since it was written is noticed when the journal is opened, and by
-// damage().
+// published whole or not at all, at any instruction the process is killed at; memory before the head is used
+// again, and returned to the system when less is needed; append never blocks and never grows over the limit;
+// any bit that has changed since it was written is noticed when the journal is opened, and by damage().
 //
-// What the header says is read when the journal is opened; afterwards this process goes by its own memory.
+// The header is read when the journal is opened; afterwards this process relies on its own memory.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,20 +26,21 @@ class Journal : public RecordLog {
   /// Creates an empty journal, or opens (existing) and verifies one. Throws Error with what is wrong.
   Journal(const Place& memory, const Place& spill, bool existing);
 
-  /// Appends and publishes one record made of pieces. False: full.
+  /// Appends and publishes one record made of pieces. Returns false if the journal is full.
   bool append(RecordKind kind, uint64_t sequence, std::initializer_list<Bytes> pieces, uint16_t part = 0,
               uint16_t parts = 1, uint64_t* position = nullptr);
-  /// Appends a document of any size as numbered parts. False: full (readers ignore an incomplete set).
+  /// Appends a document of any size as numbered parts. Returns false if the journal is full (readers ignore
+  /// an incomplete set).
   bool append_parts(RecordKind kind, uint64_t sequence, Bytes document);
   /// Forgets everything before position.
   void truncate(uint64_t position);
-  /// As RecordLog::damage, while other threads append.
+  /// Checks like RecordLog::damage, while other threads append.
   std::string damage() const;
 
   uint64_t bytes() const { return tail() - head(); }
   uint64_t capacity() const { return chunks() * kChunkBytes; }
-  /// Boundaries before this one are gone, also where their records still are, but for these reserves (0:
-  /// none). Before their copies are reused.
+  /// Voids boundaries before this one, also where their records still exist, except these reserves (0: none).
+  /// Called before their copies are reused.
   void set_first_boundary(uint64_t number, const Reserves& reserves);
 
  private:
@@ -53,7 +53,7 @@ class Journal : public RecordLog {
 
   mutable std::mutex mutex_;  // append, truncate, damage
   std::vector<bool> free_;    // by physical chunk
-  std::vector<bool> dirty_;   // free, but its memory not given back yet
+  std::vector<bool> dirty_;   // free, but its memory not yet returned
   size_t needed_ = 0;         // chunks at once, of late
 };
 

@@ -1,8 +1,8 @@
-// The journal's format, and the reading of one: its records from the oldest to the newest.
+// The journal's format, and a reader of its records from the oldest to the newest.
 //
 // Format: docs/journal.md. A journal that is opened here is only read: nothing is written to its memory, and
-// a worker may write to it meanwhile (`moved` says whether that has touched what was read). Called by:
-// Journal, which adds the writing, and boundary files (executor/export/), which are read where no worker is.
+// a worker may write to it meanwhile (`moved` returns whether that has touched what was read). Called by:
+// Journal, which adds the writing, and boundary files (executor/export/), which are read without a worker.
 //
 // Positions are logical and only grow: chunk number in the list times chunk size, plus offset. The list
 // (chunk number -> physical chunk) is a ring in the header, so freeing at the head costs nothing.
@@ -46,7 +46,7 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 32);
 
-/// CRC-32C of a record but for the checksum itself; size: of the payload behind it.
+/// Returns the CRC-32C of a record without the checksum itself; size: of the payload behind it.
 uint32_t checksum_of(const RecordHeader& record, uint32_t size);
 
 class RecordLog {
@@ -60,39 +60,40 @@ class RecordLog {
     std::string path;
     uint64_t bytes = 0;
   };
-  /// Opens one to be read. Throws Error with what is wrong; the records are not looked at (walk).
+  /// Opens a log for reading. Throws Error with what is wrong; the records are not checked (walk).
   RecordLog(const Place& memory, const Place& spill);
 
-  /// The record at position, which is moved on to where it really starts; nullptr at the tail.
+  /// Returns the record at position, and moves position to where it really starts; nullptr at the tail.
   const RecordHeader* at(uint64_t& position) const;
   static uint64_t after(const RecordHeader& record);
-  /// A record that is as it was written: a copy of its header, and where its payload lies.
+  /// An intact record: a copy of its header, and where its payload lies.
   struct Checked {
     RecordHeader header;
     std::span<const std::byte> payload;
   };
   using Visitor = std::function<void(const Checked&)>;
-  /// Looks at every record, oldest first, also at the ends of chunks, and hands each on. Empty when all are
-  /// as they were written, else what is wrong; then the visitor has seen those before it. Safe while a worker
-  /// writes over them.
+  /// Checks every record, oldest first, also at the ends of chunks, and hands each on. Returns an empty text
+  /// if all are intact, else what is wrong; then the visitor has seen those before it. Safe while a worker
+  /// overwrites them.
   std::string walk(const Visitor& visit) const;
-  /// The same without anybody to whom they go.
+  /// Checks the same without a visitor.
   std::string damage() const {
     return walk([](const Checked&) {});
   }
-  /// Whether a worker has given up some of the records since this was opened: they may be overwritten.
+  /// Returns whether a worker has given up some of the records since this was opened: they may be
+  /// overwritten.
   bool moved() const;
 
   uint64_t head() const { return head_.load(std::memory_order_acquire); }
   uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
   uint64_t first_boundary() const { return first_boundary_.load(std::memory_order_acquire); }
-  /// Whether it is not gone.
+  /// Returns whether the boundary still exists.
   bool has_boundary(uint64_t number) const;
-  /// The same, by what the header says now.
+  /// Returns the same, by the current header.
   bool still_has_boundary(uint64_t number) const;
 
  protected:
-  /// With how its memory may be used; none of its content is looked at.
+  /// Maps the memory with the given access; reads none of its content.
   RecordLog(const Place& memory, const Place& spill, SharedMap::Access access);
 
   struct Header {
@@ -115,9 +116,9 @@ class RecordLog {
   static constexpr uint64_t round_up(uint64_t value, uint64_t unit) {
     return (value + unit - 1) / unit * unit;
   }
-  /// Makes an empty one of the memory.
+  /// Formats the memory as an empty log.
   void write_header() const;
-  /// Takes over what is in the memory. Throws Error.
+  /// Takes over the content of the memory. Throws Error.
   void read_header();
 
   SharedMap memory_, spill_;
@@ -125,7 +126,7 @@ class RecordLog {
   uint64_t listed_ = 0;                        // list entries made: the next one's number
   std::vector<std::atomic<uint32_t>> chunks_;  // the ring
   std::atomic<uint64_t> head_{0}, tail_{0}, first_boundary_{0};
-  Reserves reserves_{};  // the thread's that sets them
+  Reserves reserves_{};  // owned by the thread that sets them
 
  private:
   std::optional<Checked> checked(uint64_t position) const;

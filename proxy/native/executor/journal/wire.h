@@ -1,4 +1,4 @@
-// The bytes on the op stream: taking OpBatch messages apart, putting CompletionBatch messages together.
+// The bytes on the op stream: parses OpBatch messages and builds CompletionBatch messages.
 //
 // Protobuf by hand: one bytes field and one fixed64 field do not need a library, and the records are used
 // where they lie. Nothing from the stream is trusted. Called by: Intake and CompletionQueue. Pure: no state.
@@ -37,10 +37,10 @@ struct Batch {
   std::optional<uint64_t> results_received;
 };
 
-/// Throws Error: the op, and why it is not taken.
+/// Throws Error with the op, and why it is refused.
 [[noreturn]] void refuse(const OpView& op, const std::string& why);
 
-/// A copy of the operands of an op whose id and size have been checked; it may lie unaligned.
+/// Returns a copy of the operands of an op whose id and size have been checked; it may lie unaligned.
 template <class Op>
 Op operands(const OpView& op) {
   Op copy;
@@ -48,34 +48,35 @@ Op operands(const OpView& op) {
   return copy;
 }
 
-/// Takes a whole batch apart. Throws Error, in words for the user, when any part of it is malformed.
+/// Parses a whole batch. Throws Error, in words for the user, if any part of it is malformed.
 Batch parse_batch(Bytes message);
 
-/// Bytes of a completion record with such a payload.
+/// Returns the bytes of a completion record with such a payload.
 constexpr size_t completion_size(size_t payload) { return (sizeof(CompletionHeader) + payload + 7) / 8 * 8; }
-/// One completion record, with its padding.
+/// Appends one completion record, with its padding.
 void append_completion(std::vector<std::byte>& out, CompletionKind kind, uint32_t status, uint64_t stream,
                        uint64_t sequence, Bytes payload = {});
-/// Tag and length before `size` bytes of completion records; returns its own length (at most kPrefix).
+/// Writes tag and length before `size` bytes of completion records; returns its own length (at most kPrefix).
 inline constexpr size_t kPrefix = 6;
 size_t write_prefix(std::byte* out, size_t size);
 
-/// Name for messages; "op 0x1234" when unknown.
+/// Returns the name for messages; "op 0x1234" if unknown.
 std::string op_name(uint16_t id);
 
-/// The text that follows the operands of function_get, variable_get and variable_alias.
+/// Returns the text that follows the operands of function_get, variable_get and variable_alias.
 template <class Op>
 std::string name_of(const Op& op) {
   return {reinterpret_cast<const char*>(&op + 1), op.bytes};
 }
 
-/// The stream whose progress passes the op.
+/// Returns the stream whose progress passes the op.
 inline uint64_t stream_of(const ops::OpHeader& op) { return op.stream <= kLastDefaultStream ? 0 : op.stream; }
 
-/// Whether several threads have a part in the optimizer step that the op begins, or is in: on another rank,
-/// or in another run, it may be at another place, so that nobody knows what the step does without running it.
+/// Returns whether several threads take part in the optimizer step that the op begins, or is in: on another
+/// rank, or in another run, the op may be at another place, so the effect of the step is unknown without
+/// running it.
 bool shares_step(const ops::OpHeader& op);
-/// Why such a step is neither finished by healthy ranks nor skipped by a lost one.
+/// Reason why such a step is neither finished by healthy ranks nor skipped by a lost one.
 inline constexpr const char* kSharedStep = "several threads of the program have a part in the optimizer step";
 
 }  // namespace jitc::wire

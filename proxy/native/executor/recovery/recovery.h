@@ -1,7 +1,7 @@
-// What the coordinator asks of a session in a recovery: stop, keep, finish the step, go on, give up.
+// The coordinator's calls to a session in a recovery: stop, keep, finish the step, resume, give up.
 //
 // Promises: when fence() returns nothing runs on the device and the dispatcher is parked; a call of an
-// earlier recovery that is under way ends soon. restorer.h has the way back. Called by: control threads
+// earlier recovery that is in flight ends soon. restorer.h has the roll-back. Called by: control threads
 // (json_codec.h), one at a time; each call throws Error with what is wrong.
 #pragma once
 #include <string>
@@ -20,7 +20,7 @@ class Restorer;
 class RowCopies;
 class SessionCore;
 
-/// What a recovery steers.
+/// The parts that a recovery controls.
 struct Steered {
   Replay& replay;
   Checkpoints& checkpoints;
@@ -35,13 +35,12 @@ class Recovery {
   Recovery(SessionCore& core, const Steered& parts) : core_(core), parts_(parts) {}
 
   Position fence(uint64_t epoch);
-  // epoch: of the recovery that asks, 0: not said. When a newer one has fenced the session the call is
-  // refused.
-  /// While a lost peer is rebuilt: what is kept on this device alone goes to memory of the node as well
-  /// (keep.cpp).
+  // Keeps what is on this device alone in memory of the node as well (keep.cpp), while a lost peer is
+  // rebuilt. epoch: of the recovery that asks, 0: not given. A call is refused once a newer recovery has
+  // fenced the session.
   RecoverReply keep(uint64_t epoch, uint32_t timeout_ms);
   RecoverReply finish_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch = 0);
-  /// bound: up to which numbers may differ in replay from what the program has (tolerance.h).
+  /// Resumes. bound: how far numbers in replay may differ from the program's (tolerance.h).
   void resume(uint64_t epoch, const std::vector<uint32_t>& slots, double bound = 0);
   void abandon(uint32_t status, const std::string& message);
 

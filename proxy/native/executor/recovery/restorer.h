@@ -1,10 +1,10 @@
-// Back to a boundary, or on to the next one without running the step: memory, resources, the cursor in the
-// journal, and what counts as executed.
+// Rolls back to a boundary, or advances to the next one without running the step: memory, resources, the
+// cursor in the journal, and what counts as executed.
 //
-// Promises: a copy that is damaged is as good as none; what can only come from a peer is listed in the reply;
-// a session whose state is not whole does not go on (Lifecycle::restored). A call that a newer recovery has
-// overtaken ends soon. Called by: control threads while the dispatcher is parked (json_codec.h, Recovery).
-// Each call throws Error with what is wrong. Files: restorer.cpp (back), skip_step.cpp (on).
+// Promises: a copy that is damaged is as good as none; content that only a peer can supply is listed in the
+// reply; a session whose state is not whole does not continue (Lifecycle::restored). A call that a newer
+// recovery has overtaken ends soon. Called by: control threads while the dispatcher is parked (json_codec.h,
+// Recovery). Each call throws Error with what is wrong. Files: restorer.cpp (back), skip_step.cpp (on).
 #pragma once
 #include <set>
 #include <string>
@@ -25,7 +25,7 @@ class RowCopies;
 class SessionCore;
 class StepGate;
 
-/// What a restore changes.
+/// The parts that a restore changes.
 struct Restored {
   OpIssuer& issuer;
   Delivery& delivery;
@@ -40,25 +40,24 @@ class Restorer {
  public:
   Restorer(SessionCore& core, const Restored& parts);
 
-  // epoch: of the recovery that asks, 0: not said. When a newer one has fenced the session the call is
-  // refused.
-  /// replaced: allocations that are to have the content of these hashes from then on, which only a peer can
-  /// give.
+  // Rolls back. epoch: of the recovery that asks, 0: not given. A call is refused once a newer recovery has
+  // fenced the session. replaced: allocations that are to have the content of these hashes from then on,
+  // which only a peer can supply.
   RecoverReply roll_back(uint64_t boundary, uint64_t epoch = 0, const std::vector<LiveRow>& replaced = {});
   RecoverReply skip_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch = 0);
 
-  /// The device has all that the session had where it stands: nothing is missing that a peer was to bring.
-  /// With Lifecycle::mutex.
+  /// Returns whether the device has all that the session had at its position: no block from a peer is
+  /// missing. Requires Lifecycle::mutex.
   bool memory_is_whole() const { return !memory_lost_ && missing_.empty(); }
-  /// Blocks that were missing have come from a peer, and have been checked. With Lifecycle::mutex.
+  /// Notes that missing blocks have come from a peer, and have been checked. Requires Lifecycle::mutex.
   void arrived(const std::vector<Transfer>& blocks);
-  /// What the communicators have done where the session stands; nothing where it does not stand.
+  /// Returns what the communicators have done at the session's position; nothing while it does not stand.
   Tally tally() const;
-  /// The session goes on: it has its memory.
+  /// Notes that the session continues: it has its memory.
   void resumed();
 
  private:
-  // Back.
+  // Rolling back.
   bool starts_after(uint64_t boundary) const;
   RecoverReply restart(uint64_t boundary);
   RecoverReply restore_to(const BoundaryState* state);
@@ -71,7 +70,7 @@ class Restorer {
   bool restore_copies(const std::vector<LiveRow>& rows, RecoverReply& reply);
   bool whole_plans(const Resources& resources, std::string& error);
 
-  // On.
+  // Skipping a step.
   const RecordHeader* wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch);
   RecoverReply skip_to(const RecordHeader& boundary_op);
   bool skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why);

@@ -1,6 +1,6 @@
-// Completions on their way to the client: results and faults at once, acks and progress coalesced.
+// The queue of completions to the client: results and faults at once, acks and progress coalesced.
 //
-// Called by: Session (puts), the op stream (take), tests (poll). Promises: a result is out before any
+// Called by: Session (puts), the op stream (take), tests (poll). Promises: a result is sent before any
 // progress that was made after it; only the newest ack, and the newest progress per stream, is kept; these
 // alone are sent at most once per kLazy; progress is noted by its owner before it is reported. Results that
 // are in the journal are read there when it is their turn; here they only wait in line.
@@ -22,25 +22,25 @@
 
 namespace jitc {
 
-/// How far a stream has got.
+/// Progress of a stream.
 struct StreamProgress {
   uint64_t stream, sequence;
 };
 
-/// Who sends what the queue has: an op stream. Never under the queue's mutex, but for soon().
+/// The sender of the queue's content: an op stream. Never called under the queue's mutex, except for soon().
 class CompletionSender {
  public:
   virtual ~CompletionSender() = default;
-  /// In this thread: calls take().
+  /// Sends in this thread: calls take().
   virtual void now() = 0;
-  /// In another thread, after that time at most. Takes no lock.
+  /// Sends in another thread, after that time at most. Takes no lock.
   virtual void soon(std::chrono::nanoseconds time) = 0;
 };
 
 class CompletionQueue {
  public:
   using Bytes = std::span<const std::byte>;
-  /// Called right before the client may hear of it, with this object's mutex held.
+  /// Called right before the client may receive progress, with this object's mutex held.
   using Note = std::function<void(std::span<const StreamProgress>)>;
   static constexpr std::chrono::milliseconds kLazy{1};
   static constexpr int64_t kDetached = -2;
@@ -49,25 +49,26 @@ class CompletionQueue {
 
   explicit CompletionQueue(ResultReader read = {}, Note note = {})
       : read_(std::move(read)), note_(std::move(note)) {}
-  /// False when a stream is attached already. Starts with nothing to send. Without a sender poll() is asked.
+  /// Attaches a sender; starts with nothing to send. Without a sender the caller uses poll(). Returns false
+  /// if a stream is attached already.
   bool attach(std::shared_ptr<CompletionSender> sender = nullptr);
   void detach();
   bool attached() const;
 
   void completion(CompletionKind kind, uint32_t status, uint64_t sequence, Bytes payload = {});
-  /// Only waits in line; send() is to follow when the caller has let go of its locks.
+  /// Queues a result; the caller calls send() after it has released its locks.
   void result(uint32_t status, uint64_t sequence, ResultBytes bytes);
   void send();
-  /// Bytes of results that have not been sent, since the last attach. Counted also while nobody is attached.
+  /// Returns the bytes of results not sent since the last attach. Counted also while no client is attached.
   uint64_t unsent() const { return unsent_.load(); }
-  /// The journal is about to forget results: those that wait in line are kept here from now on.
+  /// Copies queued results from the journal, which is about to forget them.
   void take_in();
   void progress(uint64_t stream, uint64_t sequence);
   void ack(uint64_t sequence, bool at_once = false);
 
-  /// One CompletionBatch message; 0 when nothing is due, kDetached, or -1: capacity is too small.
+  /// Takes one CompletionBatch message. Returns 0 if nothing is due, kDetached, or -1: capacity is too small.
   int64_t take(std::span<std::byte> out);
-  /// The same, after waiting for it.
+  /// Takes a message after waiting for it.
   int64_t poll(std::span<std::byte> out, int timeout_ms);
 
  private:

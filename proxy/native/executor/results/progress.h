@@ -1,8 +1,8 @@
-// How far a session's streams have got, and which results of the program's past a replay has given again.
+// Progress of a session's streams, and results of the program's past that a replay has yielded again.
 //
-// Called by: OpIssuer in the dispatcher's thread (what is given), Session in back end threads (what is done),
-// Delivery and Replay (what a replay gives again). Promises: no call waits; progress never goes back, but in
-// restore(); what is done is published at once.
+// Called by: OpIssuer in the dispatcher's thread (submitted ops), Session in back end threads (completed
+// ops), Delivery and Replay (what a replay yields again). Promises: no call waits; progress never goes back,
+// except in restore(); completed work is published at once.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -23,29 +23,30 @@ class Progress {
  public:
   explicit Progress(const PinnedRange& pinned) : published_(pinned) {}
 
-  /// The op is now the newest that the stream was given.
+  /// Notes the op as the newest submitted to the stream.
   void give(uint64_t stream, uint64_t sequence);
   void done(uint64_t stream, uint64_t sequence);
-  /// All that was given has run, this op too.
+  /// Notes that all submitted ops have run, including this one.
   void drained(uint64_t stream, uint64_t sequence);
-  /// The state after this op was restored: everything up to it has run.
+  /// Restores the state after this op: everything up to it has run.
   void restore(uint64_t sequence, std::span<const Resources::Stream> streams);
-  /// The state after this op has come from elsewhere: nothing up to it is waited for any more.
+  /// Notes that the state after this op has come from elsewhere: nothing up to it is waited for any more.
   void raise_floor(uint64_t sequence);
 
-  /// Newest op before which everything has run; dispatched: the newest given to any stream.
+  /// Returns the newest op before which everything has run; dispatched: the newest submitted to any stream.
   uint64_t executed(uint64_t dispatched) const;
-  /// Everything up to this op had run when the state was restored, on whatever stream; 0: nothing was
+  /// Returns the op up to which everything on all streams had run when the state was restored; 0: nothing was
   /// restored.
   uint64_t floor() const;
-  /// Of every stream, for a client that knows nothing.
+  /// Returns the progress of every stream, for a client that knows nothing.
   std::vector<StreamProgress> all() const;
 
-  /// A result that the program has is there again.
+  /// Notes that a replay has yielded a result that the program has.
   void note_again(uint64_t sequence);
   bool noted_again(uint64_t sequence) const;
   ProgressDoorbell& progress_doorbell() { return published_.progress_doorbell(); }
-  /// Whether every stream has got as far as was reported, once all ops of before that have been given.
+  /// Returns whether every stream has come as far as was reported, once all ops before that have been
+  /// submitted.
   bool reached(std::span<const StreamProgress> reported) const;
 
  private:

@@ -1,8 +1,9 @@
-// The worker's side of the progress page (jitc/progress_page.h): what its client may read without asking.
+// The worker's side of the progress page (jitc/progress_page.h): progress that its client may read without
+// asking.
 //
-// Promises: what was published of a stream does not go back, also when a replay runs its work again; nothing
-// is taken from the page but that somebody sleeps there. Called by: Progress, with its lock held; back
-// ends have the doorbell.
+// Promises: published progress of a stream does not go back, also when a replay runs its work again; the page
+// is read only for whether a client sleeps there. Called by: Progress, with its lock held; back ends have the
+// doorbell.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -15,10 +16,10 @@ namespace jitc {
 
 class PublishedProgress {
  public:
-  /// Of a session without pinned memory nothing is published.
+  /// Publishes nothing for a session without pinned memory.
   explicit PublishedProgress(const PinnedRange& pinned);
 
-  /// The stream has executed everything up to sequence. One caller at a time.
+  /// Publishes that the stream has executed everything up to sequence. One caller at a time.
   void publish(uint64_t stream, uint64_t sequence);
   ProgressDoorbell& progress_doorbell() { return doorbell_; }
 

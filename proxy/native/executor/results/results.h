@@ -1,8 +1,8 @@
-// Results of ops that wait: known once, delivered once, compared ever after.
+// Results of ops that wait: known once, delivered once, compared in every replay.
 //
-// A result that is in the journal is final. It is owed until the client says that it has it; when its op
-// runs again in replay, the new result must be the same and is not delivered. Its bytes are kept by the
-// journal alone: what a client does not take costs no memory here. Called by: Delivery, OpIssuer, Replay and
+// A result that is in the journal is final. It is owed until the client says that it has it; when its op runs
+// again in replay, the new result must be the same and is not delivered. Its bytes are kept by the journal
+// alone: a result that a client does not take costs no memory here. Called by: Delivery, OpIssuer, Replay and
 // Intake, from any thread (its own lock).
 #pragma once
 #include <atomic>
@@ -18,14 +18,14 @@
 
 namespace jitc {
 
-/// Where the bytes of a result are: in its record in the journal or, where that had no room, here.
+/// Location of a result's bytes: in its record in the journal or, where that had no room, here.
 struct ResultBytes {
   static constexpr uint64_t kHere = UINT64_MAX;
   uint64_t position = kHere;  // of the record
   size_t size = 0;
   std::vector<std::byte> here;
 };
-/// Finds those that are in the journal.
+/// Reader of the bytes that are in the journal.
 using ResultReader = std::function<std::span<const std::byte>(uint64_t position, size_t size)>;
 
 class Results {
@@ -45,30 +45,30 @@ class Results {
 
   static Hash hash_of(uint32_t status, Bytes payload);
 
-  /// Hash of the result known for the op, if there is one.
+  /// Returns the hash of the result known for the op, if there is one.
   std::optional<Hash> known(uint64_t sequence) const;
   std::optional<uint32_t> status(uint64_t sequence) const;
   void add(uint64_t sequence, const Record& record, ResultBytes bytes);
-  /// The client has all results up to sequence.
+  /// Notes that the client has all results up to sequence.
   void received(uint64_t sequence);
   uint64_t received() const;
-  /// None: some of them are lost (take_in).
+  /// Returns the results owed; nothing if some of them are lost (take_in).
   std::optional<std::vector<Owed>> owed() const;
-  /// Journal position of the oldest result that is owed.
+  /// Returns the journal position of the oldest result that is owed.
   std::optional<uint64_t> oldest_owed() const;
-  /// Ops up to sequence will never run again.
+  /// Forgets ops up to sequence, which will never run again.
   void forget(uint64_t sequence);
-  /// The journal is about to forget them: of what is owed, as many bytes as `most` are kept here, the newest
-  /// ones. A client that has more than that still to receive cannot be served any more.
+  /// Copies owed results that the journal is about to forget: at most `most` bytes, the newest ones. A client
+  /// that has more than that still to receive cannot be served any more.
   void take_in(const ResultReader& read, uint64_t most);
   size_t count() const;
 
-  /// The op is being executed, and its result will have about so many bytes.
+  /// Notes that the op is being executed, and that its result will have about so many bytes.
   void promise(uint64_t sequence, uint64_t bytes);
-  /// Without a lock: the dispatcher asks before every op.
+  /// Returns the promised bytes. Takes no lock: the dispatcher asks before every op.
   uint64_t promised() const { return promised_.load(); }
   bool is_promised(uint64_t sequence) const;
-  /// What was being executed was dropped.
+  /// Drops promises of ops whose execution was dropped.
   void drop_promises();
 
  private:

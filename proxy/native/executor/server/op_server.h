@@ -23,10 +23,10 @@ class Session;
 
 class OpServer {
  public:
-  /// The session that a client names by its token, null when there is none.
+  /// Finds the session that a client names by its token, null if there is none.
   using Find = std::function<std::shared_ptr<Session>(const std::string& token)>;
 
-  /// library: of libjitc_transport.so. Throws Error with what is wrong.
+  /// Starts the server. library: path of libjitc_transport.so. Throws Error with what is wrong.
   OpServer(const std::string& library, const std::string& socket, Find find);
   ~OpServer();
   OpServer(const OpServer&) = delete;
@@ -48,7 +48,7 @@ class OpServer {
 
   const jitc_transport_server_api* const api_;
   const Find find_;
-  std::mutex mutex_;  // owned_, stops_
+  std::mutex mutex_;  // guards owned_, stops_
   std::condition_variable changed_;
   std::unordered_set<const Session*> owned_;  // sessions with a stream
   bool stops_ = false;

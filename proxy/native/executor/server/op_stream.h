@@ -1,7 +1,7 @@
 // One client's op stream: its messages go into its session, the session's completions go out.
 //
 // Called by: OpServer, whose calls it serves. Promises: a message is taken in the connection's thread, so
-// that an op needs no hop on its way into the journal; one for which there is no room now waits in a thread
+// that an op needs no hop on its path into the journal; one for which there is no room now waits in a thread
 // of this object's own, and the client is held back once kHeld bytes wait; a malformed message ends the
 // stream with the session's text.
 #pragma once
@@ -50,12 +50,12 @@ class OpStream {
   OpStream(const OpStream&) = delete;
   OpStream& operator=(const OpStream&) = delete;
 
-  /// Throws Error: another stream is attached.
+  /// Attaches. Throws Error if another stream is attached.
   void attach(uint64_t results_received) { session_->client().attach(results_received, sender_); }
-  /// False: the message is malformed, and why.
+  /// Takes a message. Returns false, with the reason, if it is malformed.
   bool message(Bytes message, jitc_ending& why);
   size_t next(jitc_bytes* parts);
-  /// Nothing is taken or given any more.
+  /// Ends the stream: no message is taken or sent any more.
   void end();
 
  private:
@@ -66,14 +66,14 @@ class OpStream {
 
   const std::shared_ptr<Session> session_;
   const std::shared_ptr<CallSender> sender_;
-  std::unique_ptr<std::byte[]> out_;  // a message on its way
+  std::unique_ptr<std::byte[]> out_;  // a message in flight
 
-  std::mutex mutex_;  // what follows
+  std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<std::vector<std::byte>> held_;
   size_t held_bytes_ = 0;
   bool ended_ = false, paused_ = false;
-  std::thread submitter_;  // made when it is needed first
+  std::thread submitter_;  // created when first needed
 };
 
 }  // namespace jitc

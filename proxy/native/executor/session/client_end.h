@@ -1,7 +1,6 @@
-// The end of the op stream: what a client's connection, or a test through the C interface, calls of a
-// session.
+// The client end of a session's op stream, for a client's connection, or a test through the C interface.
 //
-// Promises: one client at a time; it hears at once how far the session is, and everything that it is owed.
+// Promises: one client at a time; it receives at once how far the session is, and everything that it is owed.
 // Called by: OpStream, api.cpp; Session, at its end (detach).
 #pragma once
 #include <cstddef>
@@ -31,16 +30,17 @@ class ClientEnd {
   };
   ClientEnd(SessionCore& core, const Parts& parts) : core_(core), parts_(parts) {}
 
-  /// A client that has all results up to this one. Returns the newest op that the journal has. Without a
-  /// sender poll() is asked. Throws Error: another client is attached.
+  /// Attaches a client that has all results up to this one. Returns the newest op that the journal has.
+  /// Without a sender the caller uses poll(). Throws Error if another client is attached.
   uint64_t attach(uint64_t results_received, std::shared_ptr<CompletionSender> sender = nullptr);
   void detach();
   bool attached() const;
-  /// One message. Throws Error: it is malformed. Waits while there is no room.
+  /// Submits one message. Waits while there is no room. Throws Error if it is malformed.
   void submit(std::span<const std::byte> message);
-  /// The same without a wait. False: there is no room for all of it now; it is to be submitted again, whole.
+  /// Submits without a wait. Returns false if there is no room for all of it now; the caller submits it
+  /// again, whole.
   bool try_submit(std::span<const std::byte> message);
-  /// CompletionQueue::poll and take.
+  /// Forward to CompletionQueue::poll and take.
   int64_t poll(std::span<std::byte> out, int timeout_ms);
   int64_t take(std::span<std::byte> out);
 

@@ -1,8 +1,8 @@
-// The dispatcher: reads ops at the cursor in the journal and gives them to the back end.
+// The dispatcher: reads ops at the cursor in the journal and submits them to the back end.
 //
 // Live execution and replay are the same: only the cursor differs. Promises: while the dispatcher is parked
 // (Lifecycle) it touches nothing, so commands may; an op that could not be taken comes again when the session
-// goes on. It has a thread; a few quick ops with one at the end that the program waits for are dispatched by
+// continues. It has a thread; a few quick ops that end with one that the program waits for are dispatched by
 // the stream's reader, while that thread sleeps. Called by: Session (its thread), ClientEnd, Recovery
 // (through Lifecycle).
 #pragma once
@@ -26,7 +26,7 @@ class Replay;
 class SessionCore;
 class StepGate;
 
-/// What the dispatcher gives ops to.
+/// The parts that take ops from the dispatcher.
 struct OpTakers {
   OpIssuer& issuer;
   Backpressure& backpressure;
@@ -44,11 +44,11 @@ class Dispatcher {
   Dispatcher(SessionCore& core, const OpTakers& takers) : core_(core), to_(takers) {}
 
   void start();
-  /// After Lifecycle::stop.
+  /// Joins the thread, after Lifecycle::stop.
   void join();
-  /// There are new ops in the journal. In the stream's reader.
+  /// Notifies of new ops in the journal. Called in the stream's reader.
   void ops_came();
-  /// Whether the calling thread dispatches.
+  /// Returns whether the calling thread dispatches.
   bool is_this_thread() const { return std::this_thread::get_id() == runner_.load(); }
 
  private:

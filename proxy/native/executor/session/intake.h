@@ -1,5 +1,4 @@
-// A client's ops on their way into the journal: checked, in order, once, and never more than there is room
-// for.
+// Intake of a client's ops into the journal: checked, in order, once, and never more than there is room for.
 //
 // Promises: an op that is in the journal is acknowledged; a client that runs too far ahead waits here, and so
 // does one whose journal is full while a boundary may still free it. Called by: Session, from the stream's
@@ -24,8 +23,9 @@ class Intake {
       : core_(core), checkpoints_(checkpoints), replay_(replay) {}
 
   enum class Wait : bool { no, yes };
-  /// One message of the op stream. Throws Error: it is none, or it does not follow the one before. False,
-  /// only without waiting: there is no room for all of it; what is in the journal is skipped the next time.
+  /// Takes one message of the op stream. Throws Error if it is malformed, or does not follow the one before.
+  /// Returns false, only without waiting, if there is no room for all of it; what is in the journal is
+  /// skipped the next time.
   bool submit(std::span<const std::byte> message, Wait wait);
 
  private:

@@ -1,11 +1,11 @@
 // One session: a training process on a GPU. Takes its ops into the journal, executes them from there, and
-// goes back to a boundary when a recovery wants it.
+// rolls back to a boundary when a recovery asks for it.
 //
 // A session is a holder of parts: each has its own state, and says in its head who calls it. They share what
 // session_core.h lists. Threads: the stream's reader (submit), its writer (poll), the dispatcher (own), back
-// end threads (ExecutionSink), control threads (commands; one at a time). What the dispatcher alone may
-// touch, commands may touch while it is parked. Called by: Executor (sessions of a process), api.cpp (the
-// stream), json_codec.h (commands).
+// end threads (ExecutionSink), control threads (commands; one at a time). State of the dispatcher alone may
+// be used by commands while it is parked. Called by: Executor (sessions of a process), api.cpp (the stream),
+// json_codec.h (commands).
 #pragma once
 #include <memory>
 #include <string>
@@ -51,20 +51,21 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   BoundaryState boundary_table(uint64_t boundary, bool earlier) const;
   void set_policy(Policy policy);
   void set_spacing(uint64_t every) { checkpoints_.plan.space(every); }
-  /// Before this optimizer step the session stops once, and compares when it comes there again. False: it
-  /// stands still or is about to, for another validation or a recovery; ask again when it has gone on.
+  /// Validates an optimizer step: the session stops once before it, and compares when it comes there again.
+  /// Returns false if it is stopped or about to stop, for another validation or a recovery: ask again once it
+  /// continues.
   bool validate(uint64_t step);
-  /// After this boundary, before anything else runs, the session stops (fault "replica-divergence").
+  /// Stops the session after this boundary, before anything else runs (fault "replica-divergence").
   void stop_after(uint64_t boundary);
-  /// A line for the user, in the program's output.
+  /// Prints a line for the user in the program's output.
   void notice(const std::string& text) { core_.notice(text); }
   void arm(const Fault& fault);
   SessionStats stats();
-  /// The device is unusable for every session of this process.
+  /// Marks the device as unusable for every session of this process.
   void break_device(uint32_t status, std::string_view cause, std::string_view message);
-  /// The process is done with the session: its slot is free again.
+  /// Frees the session's slot: the process is done with it.
   void leave();
-  /// The program is over: nothing that it held on this node is needed any more.
+  /// Releases the images of a program that is over: nothing that it held on this node is needed any more.
   void release_images() { core_.images.close(); }
 
   // ExecutionSink, CommunicatorSegments

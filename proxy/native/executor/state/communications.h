@@ -22,38 +22,40 @@ namespace jitc {
 
 class Communications {
  public:
-  // What ops do.
+  // Notes what ops do.
   void on(const ops::CommunicatorCreate& op);
   void on(const ops::CommunicatorSplit& op);
   void on(const ops::CommunicatorDestroy& op) { leave(op.handle); }
   void on(const ops::CommunicatorAbort& op) { leave(op.handle); }
   void on(const ops::Collective& op);
-  /// What it would add; nothing while its stream is captured.
+  /// Returns what the op would add; nothing while its stream is captured.
   Tally counts_of(const ops::Collective& op) const;
-  /// A graph with these collectives is launched.
+  /// Notes the launch of a graph with these collectives.
   void launch(const ops::OpHeader& op, std::span<const ops::CollectiveItem> items);
 
   // Captures: their collectives run when the graph is launched, not now.
   using Launched = std::function<std::span<const ops::CollectiveItem>(uint64_t executable)>;
   void begin_capture(uint64_t stream) { captures_.insert_or_assign(stream, Capture{{stream}, {}, {}}); }
-  /// The capture had got so far.
+  /// Resumes a capture at the point that it had reached.
   void resume_capture(const Resources::Capture& open, const Launched& launched);
-  /// Sees each op while a capture is under way, in order.
+  /// Notes each op while a capture is in progress, in order.
   void see(const ops::OpHeader& op);
   std::vector<ops::CollectiveItem> end_capture(uint64_t stream);
 
-  /// Ranks in split communicators: by the back end, once they were made, or by the result of the split.
+  /// Learns ranks in split communicators: from the back end, once they were made, or from the result of the
+  /// split.
   void learn_ranks(const Backend& backend);
   void learn_rank(uint64_t handle, std::span<const std::byte> result);
-  /// Drops communicators that every rank has left, at all places that are kept.
+  /// Drops communicators that every rank has left, at all boundaries that are kept.
   void forget(const std::vector<uint64_t>& names);
 
   Tally tally() const;
-  /// All that was given, what of that is not done by its mark, and how far that is; nothing if all is done.
+  /// Returns all that was submitted, what of that is not done by its mark, and its progress; nothing if all
+  /// is done.
   Standing standing(const Given::IsDone& is_done) const;
   size_t size() const { return communicators_.size(); }
-  /// Those that are alive. backend: asked for the unique ids of split ones; those it does not know are left
-  /// out.
+  /// Returns the live communicators. backend: asked for the unique ids of split ones; those it does not know
+  /// are left out.
   std::vector<Resources::Communicator> list(const Backend& backend) const;
   void reset(const Resources& resources);
 
@@ -64,8 +66,8 @@ class Communications {
     Given collectives;
     std::map<std::pair<int32_t, bool>, Given> exchanges;  // by peer, and whether it was received
   };
-  /// A stream is captured when the capture began on it, or when it waits for an event that was recorded in
-  /// the capture.
+  /// A capture in progress: a stream is captured when the capture began on it, or when it waits for an event
+  /// that was recorded in the capture.
   struct Capture {
     std::set<uint64_t> streams, events;
     std::vector<ops::CollectiveItem> items;
@@ -84,7 +86,7 @@ class Communications {
   std::map<uint64_t, Capture> captures_;                       // by the stream that each began on
 };
 
-/// Name of a communicator that is joined by this id.
+/// Returns the name of a communicator that is joined by this id.
 uint64_t communicator_name(const std::array<uint8_t, 128>& unique_id);
 
 }  // namespace jitc

@@ -4,10 +4,10 @@
 //   <path>/held/<session>/<hash>       hard link: the session needs it, so it is never the one to go
 //   <path>/held/<session>/<hash>-<bytes>.part  on its way; its size is how far it has come
 //
-// Called by: OpIssuer (the dispatcher's thread) and Restorer (while it is parked). Promises: what is given
-// out has the hash that was asked for; no more than the limit lies there, and three quarters of it for one
-// session; any number of processes may use the folder at once. The service makes the folder, and removes held
-// / <session> of lost sessions.
+// Called by: OpIssuer (the dispatcher's thread) and Restorer (while it is parked). Promises: an image that is
+// returned has the hash that was asked for; no more than the limit lies there, and three quarters of it for
+// one session; any number of processes may use the folder at once. The service makes the folder, and removes
+// held / <session> of lost sessions.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -21,7 +21,7 @@
 
 namespace jitc {
 
-/// What is wrong with an image, and the CUDA status for it.
+/// An error of an image: what is wrong, and the CUDA status for it.
 struct ImageError : Error {
   ImageError(uint32_t status_in, const std::string& message) : Error(message), status(status_in) {}
   uint32_t status;
@@ -33,26 +33,28 @@ class ImageStore final : public ImageSource {
     std::string path;  // empty: this service keeps no images
     uint64_t limit = 0;
   };
-  /// rebuild: the session was here before, what it held it still holds. Throws ImageError.
+  /// Opens the store. rebuild: the session was here before, and still holds what it held. Throws ImageError.
   ImageStore(Place place, uint64_t session, bool rebuild);
   ~ImageStore() override;
   ImageStore(const ImageStore&) = delete;
   ImageStore& operator=(const ImageStore&) = delete;
 
   bool enabled() const { return !place_.path.empty(); }
-  /// Whether the image is there, whole; if so the session holds it from now on. A damaged one goes, so that
-  /// the client sends it again.
+  /// Returns whether the whole image is there; if so the session holds it from now on. Removes a damaged one,
+  /// so that the client sends it again.
   bool has(const ImageHash& hash, uint64_t bytes);
-  /// Takes the next part of an image; bytes that are there already are passed over. Throws ImageError: a
-  /// gap, no room, or a whole image that has another hash.
+  /// Takes the next part of an image; skips bytes that are there already. Throws ImageError: a gap, no room,
+  /// or a whole image that has another hash.
   void part(const ImageHash& hash, uint64_t total, uint64_t offset, std::span<const std::byte> bytes);
-  /// Looked at every time, for it may lie there for weeks. Valid until the session lets go of it.
+  /// Returns an image after a check, made every time because it may lie there for weeks. Valid until the
+  /// session releases it.
   std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) override;
-  /// Keeps a document of the executor (what a graph consists of) under its hash, held. False: no room for it.
+  /// Keeps a document of the executor (the content of a graph) under its hash, held. Returns false if there
+  /// is no room for it.
   bool keep(const ImageHash& hash, std::span<const std::byte> bytes);
-  /// Lets go of everything else.
+  /// Releases all images that are not needed.
   void hold_only(const std::set<ImageHash>& needed);
-  /// The session is over.
+  /// Releases all images: the session is over.
   void close();
 
  private:
@@ -73,7 +75,7 @@ class ImageStore final : public ImageSource {
   const std::string own_;  // folder of this session
   std::set<ImageHash> held_;
   std::map<ImageHash, Mapping> maps_;
-  std::vector<Mapping> discarded_;  // damaged; who was given them before may still look
+  std::vector<Mapping> discarded_;  // damaged; a caller that got them before may still read them
 };
 
 }  // namespace jitc

@@ -1,8 +1,7 @@
-// What a session has of modules: their kernels with attributes, their variables, and the device's limits for
-// kernels.
+// A session's modules: their kernels with attributes, their variables, and the device's limits for kernels.
 //
-// Promise: the same ops give the same lists, live and in replay. Called by: ResourceTable, for every op of
-// these, in order, if it succeeded.
+// Promise: the same ops give the same lists, live and in replay. Called by: ResourceTable, for every such op
+// that succeeded, in order.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,7 +16,7 @@ namespace jitc {
 class LoadedModules {
  public:
   using Result = std::span<const std::byte>;
-  // What ops do.
+  // Notes what ops do.
   void on(const ops::ModuleLoad& op) { modules_[op.module] = {op.module, op.hash, op.bytes}; }
   void on(const ops::ModuleUnload& op);
   void on(const ops::FunctionGet& op);
@@ -36,7 +35,7 @@ class LoadedModules {
 
   std::map<uint64_t, Resources::Module> modules_;
   std::map<uint64_t, Resources::Function> functions_;
-  // By module, name, and whether it is an alias: a program may have both.
+  // Keys: module, name, and whether it is an alias, as a program may have both.
   std::map<std::tuple<uint64_t, std::string, bool>, Resources::Variable> variables_;
   std::map<int64_t, Resources::Limit> limits_;
 };

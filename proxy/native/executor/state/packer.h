@@ -1,7 +1,7 @@
 // The form in which documents go into the journal: values, texts and lists back to back.
 //
 // Promise: Unpacker throws Error at the end of the bytes, and before it makes a list that they cannot hold.
-// Called by: whatever has a pack() or unpack(): resources, boundaries, steps, policies; Session (results).
+// Called by: every type with pack() or unpack(): resources, boundaries, steps, policies; Session (results).
 #pragma once
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace jitc {
 
-/// Packs plain values and vectors of them.
+/// Packer of plain values and vectors of them.
 class Packer {
  public:
   template <class T>
@@ -38,7 +38,7 @@ class Packer {
   std::vector<std::byte> bytes_;
 };
 
-/// Takes them out again.
+/// Reader of packed values.
 class Unpacker {
  public:
   explicit Unpacker(std::span<const std::byte> bytes) : reader_(bytes) {}
@@ -57,7 +57,7 @@ class Unpacker {
     const auto bytes = get_bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  /// A number of things that take at least one byte each.
+  /// Returns a number of things that take at least one byte each.
   uint64_t get_count() {
     const auto count = get<uint64_t>();
     require(count <= reader_.rest().size());

@@ -1,9 +1,9 @@
 // Pinned memory of one session: shared memory that the program writes and reads while this process does.
 //
-// The service makes it and seals its size, so that nobody can take pages away under this process (SIGBUS).
-// It is mapped where the program has it, so that kernels can use the program's pointers. Its content is never
-// trusted and may change at any time. Called by: SessionCore, which has it; Intake; back ends get it as a
-// range.
+// The service creates it and seals its size, so that no process can take pages away under this one (SIGBUS).
+// It is mapped at the program's addresses, so that kernels can use the program's pointers. Its content is
+// never trusted and may change at any time. Called by: SessionCore, which has it; Intake; back ends get it as
+// a range.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ class PinnedMemory {
     std::string path;  // empty: there is none
     uint64_t base = 0, bytes = 0;
   };
-  /// Throws Error: not there, not sealed, too short, or its addresses are taken.
+  /// Maps the memory. Throws Error: not there, not sealed, too short, or its addresses are taken.
   explicit PinnedMemory(const Place& place);
   ~PinnedMemory();
   PinnedMemory(const PinnedMemory&) = delete;

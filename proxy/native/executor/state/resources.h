@@ -1,8 +1,8 @@
 // The resource table of a session, and the packed form in which it goes into the journal.
 //
-// The table has every resource that is alive, with what is needed to make it again. Promise: the same ops
-// give the same table, live and in replay. Called by: OpIssuer (every op, in order), BoundaryMaker (packing)
-// and Restorer.
+// The table has every resource that is alive, with what is needed to recreate it. Promise: the same ops give
+// the same table, live and in replay. Called by: OpIssuer (every op, in order), BoundaryMaker (packing) and
+// Restorer.
 #pragma once
 #include <map>
 #include <optional>
@@ -23,18 +23,18 @@
 namespace jitc {
 
 void pack(Packer& packer, const Resources& resources);
-/// images: has the contents of graphs that resources only name; null: these stay without.
+/// Unpacks resources. images: has the contents of graphs that resources only name; null: these stay without.
 Resources unpack_resources(Unpacker& unpacker, ImageSource* images);
-/// What of the images the resources need.
+/// Adds the images that the resources need.
 void add_images(const Resources& resources, std::set<ImageHash>& needed);
 
-/// True for ops that create a resource and report success before enqueue() returns.
+/// Returns true for ops that create a resource and report success before enqueue() returns.
 bool completes_synchronously(const ops::OpInfo& info);
 
 class ResourceTable {
  public:
   static constexpr uint64_t kMostCaptured = 256u << 20;
-  /// Too much of a kind for one program (jitc/limits.h).
+  /// An excess of one kind for one program (jitc/limits.h).
   struct Excess {
     const char* what;
     size_t most;
@@ -42,24 +42,26 @@ class ResourceTable {
   };
   explicit ResourceTable(ImageStore& images) : images_(&images) {}
 
-  /// Notes what an op does. A failed one (status) makes nothing. Every op comes here, in order.
+  /// Notes what an op does; a failed one (status) makes nothing. Takes every op, in order.
   void apply(const ops::OpHeader& op, uint32_t status, std::span<const std::byte> result = {});
-  /// What the op would make one too many of.
+  /// Returns the kind of which the op would make one too many.
   std::optional<Excess> excess(const ops::OpHeader& op) const;
-  /// More than kMostCaptured in one capture, or limits::kGraphBytes in all: it cannot go on.
+  /// Returns whether the session cannot continue: more than kMostCaptured in one capture, or
+  /// limits::kGraphBytes in all.
   bool overflown() const { return overflown_; }
   bool has_collectives(uint64_t executable) const;
   const Communications& communications() const { return communications_; }
   Communications& communications() { return communications_; }
   void reset(const Resources& resources);
-  /// backend: asked for the unique ids of split communicators; those it does not know are left out.
+  /// Lists the resources. backend: asked for the unique ids of split communicators; those it does not know
+  /// are left out.
   Resources list(const Backend& backend) const;
   const std::map<uint64_t, Resources::Allocation>& allocations() const { return allocations_; }
   const std::map<uint64_t, Resources::Stream>& streams() const { return streams_; }
 
  private:
   using Result = std::span<const std::byte>;
-  // What each resource op does; one that has none here does not compile.
+  // Note what each resource op does; an op without an overload here does not compile.
   void on(const ops::Allocate& op);
   void on(const ops::Free& op);
   void on(const ops::MemoryHold& op);
@@ -98,9 +100,9 @@ class ResourceTable {
   std::map<uint64_t, Resources::HostRange> host_ranges_;  // by address
   LoadedModules modules_;
   Communications communications_;
-  // By the stream that each began on.
+  // Captures, by the stream that each began on.
   std::map<uint64_t, std::shared_ptr<Resources::Content>> captures_;
-  uint64_t graph_bytes_ = 0;  // when the newest capture under way began
+  uint64_t graph_bytes_ = 0;  // when the newest capture in progress began
   bool overflown_ = false;
 };
 

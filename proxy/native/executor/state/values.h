@@ -1,4 +1,4 @@
-// The values of a map, in the order of its keys. Called by: what lists resources.
+// Returns the values of a map, in the order of its keys. Called by: lists of resources.
 #pragma once
 #include <vector>
 

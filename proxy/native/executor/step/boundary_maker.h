@@ -1,8 +1,8 @@
-// Boundaries: what is copied, hashed and published when an optimizer step is over.
+// Makes boundaries: copies, hashes and publishes state when an optimizer step is over.
 //
 // Order at boundary n: everything before has run; copies; the boundary's record; then it is published
 // (checkpoints.h). step_gate.h has what comes before the step. Promise: a boundary that does not fit beside
-// older ones is tried again without them; the job goes on in any case. Called by: the dispatcher's thread;
+// older ones is tried again without them; the job continues in any case. Called by: the dispatcher's thread;
 // Restorer and Recovery while it is parked.
 #pragma once
 #include <atomic>
@@ -24,7 +24,7 @@ class OpIssuer;
 class SessionCore;
 class StepGate;
 
-/// What boundaries are made with.
+/// The parts used to make boundaries.
 struct BoundaryParts {
   OpIssuer& issuer;
   Checkpoints& checkpoints;
@@ -45,33 +45,33 @@ class BoundaryMaker {
         late_(parts.late),
         drain_(parts.drain) {}
 
-  /// position: of the op's record. False when the session stops.
+  /// Makes a boundary. position: of the op's record. Returns false if the session stops.
   bool at_boundary(const ops::Boundary& op, uint64_t position);
 
-  /// A boundary that no op asks for, right before this one, whose record is at the position. Does nothing in
-  /// a step, or without room for copies. False when the session stops.
+  /// Makes a boundary that no op asks for, right before this one, whose record is at the position. Does
+  /// nothing in a step, or without room for copies. Returns false if the session stops.
   bool make_between(const ops::OpHeader& next, uint64_t position);
 
-  /// Memory and resources are those of the boundary op at this position already (SkipStep); nothing: they are
-  /// not.
+  /// Notes that memory and resources are those of the boundary op at this position already (SkipStep);
+  /// nothing: they are not.
   void import_at(std::optional<uint64_t> position) { imported_ = position; }
   bool has_imported() const { return imported_.has_value(); }
   bool imports(uint64_t boundary) const;
   bool make_imported();
 
-  /// Boundaries are to need no peer.
+  /// Makes boundaries need no peer.
   void keep_all(bool all) { keep_all_ = all; }
-  /// The session stops after this boundary, before anything else runs (fault "replica-divergence"). 0: none.
+  /// Stops the session after this boundary, before anything else runs (fault "replica-divergence"). 0: none.
   void stop_after(uint64_t boundary) { stop_after_ = boundary; }
-  /// The dispatcher parks after this boundary (FinishStep). 0: none.
+  /// Parks the dispatcher after this boundary (FinishStep). 0: none.
   void park_after(uint64_t boundary) { park_after_ = boundary; }
   bool will_park() const { return park_after_ != 0; }
-  /// Whether the boundary to park after was made since the last call.
+  /// Returns whether the boundary to park after was made since the last call.
   bool take_park_due() { return std::exchange(park_due_, false); }
 
  private:
   enum class Kept { all, stopped, no_room };
-  /// Where a boundary is made, and of what.
+  /// Place and content of a boundary being made.
   struct Place {
     const ops::OpHeader& op;
     uint64_t number, sequence, position;  // see BoundaryState

@@ -1,12 +1,12 @@
 // A boundary whose copies are made while the device does the next minibatch.
 //
 // Only blocks wait that nothing writes before the next optimizer step, as far as was seen at the first
-// boundaries and now and then after. When all is copied their content is hashed again, on the device: a
-// boundary one of whose blocks has changed meanwhile is none, and that block waits no more. Until it is
-// published the boundary counts as one that was skipped, so a fault goes back to the one before.
-// Promises: it is published, or given up, before the next step begins; what is published is whole. State: of
-// the dispatcher's thread, and of commands while it is parked; a thread of its own waits for the copies.
-// Called by: BoundaryMaker (begin), StepGate (learn, finish), Dispatcher (finish), Recovery (give_up).
+// boundaries and now and then after. When all is copied their content is hashed again, on the device: if one
+// of its blocks has changed meanwhile the boundary is void, and that block waits no more. Until it is
+// published the boundary counts as one that was skipped, so a fault rolls back to the one before. Promises:
+// it is published, or given up, before the next step begins; what is published is whole. State: of the
+// dispatcher's thread, and of commands while it is parked; a thread of its own waits for the copies. Called
+// by: BoundaryMaker (begin), StepGate (learn, finish), Dispatcher (finish), Recovery (give_up).
 #pragma once
 #include <atomic>
 #include <future>
@@ -25,21 +25,21 @@ class Drain;
 class RowCopies;
 class SessionCore;
 
-/// Which blocks nothing writes between a boundary and the next step. Pure but for what it has seen.
+/// Blocks that nothing writes between a boundary and the next step. Pure except for what it has seen.
 class SteadyBlocks {
  public:
-  /// Between the boundary with these rows and the step that begins now: their content now.
+  /// Notes the content of these rows of the boundary now that the next step begins.
   void saw(std::span<const LiveRow> rows, std::span<const Hash> now);
   void has_changed(const LiveRow& row) { restless_.insert(row.block.ordinal); }
   bool has(const LiveRow& row) const;
-  /// Whether the minibatch after this boundary is to be looked at.
+  /// Returns whether the minibatch after this boundary is to be examined.
   static bool looks_after(uint64_t boundaries) { return (boundaries - 1) % kEvery < kLooks; }
 
  private:
-  /// Minibatches that are looked at one after the other, and from one such round to the next.
+  /// Minibatches examined in a row, and boundaries from one such round to the next.
   static constexpr uint64_t kLooks = 3, kEvery = 1000;
   std::unordered_map<uint64_t, uint64_t> times_;  // ordinal -> looks at which it had not changed
-  std::unordered_set<uint64_t> restless_;         // have changed when they were taken for steady: never again
+  std::unordered_set<uint64_t> restless_;         // changed while taken for steady: never again
 };
 
 class LateBoundary {
@@ -49,24 +49,24 @@ class LateBoundary {
   ~LateBoundary() { stop(); }
   LateBoundary(const LateBoundary&) = delete;
   LateBoundary& operator=(const LateBoundary&) = delete;
-  /// Nothing waits for the device any more. Before it goes.
+  /// Ends waiting for the device. Called before the device ends.
   void stop();
 
-  /// Whether the device can.
+  /// Returns whether the device supports it.
   bool usable() const;
   bool may_wait(const LiveRow& row) const { return row.block.bytes > Policy::kSmall && steady_.has(row); }
-  /// A step begins: if it is one to learn from, the newest boundary's blocks are looked at. False when the
-  /// session stops.
+  /// Examines the newest boundary's blocks at the begin of a step, if it is one to learn from. Returns false
+  /// if the session stops.
   bool learn(uint64_t step);
 
-  /// The state's rows have room for all of their copies; those of these blocks are to be made. False when the
+  /// Begins copies of these blocks; the state's rows have room for all of their copies. Returns false if the
   /// session stops.
   bool begin(BoundaryState state, std::vector<BlockCopy> blocks);
-  /// All is copied. Any thread.
+  /// Returns whether all is copied. Any thread.
   bool is_ready() const { return ready_; }
-  /// Waits, and publishes what was begun. False when the session stops.
+  /// Waits, and publishes the boundary in progress. Returns false if the session stops.
   bool finish();
-  /// It never happened. The device is fenced.
+  /// Gives up the boundary. Requires a fenced device.
   void give_up();
 
  private:

@@ -1,15 +1,15 @@
 // Boundaries for a rank that makes no optimizer steps (an actor, an evaluation, a parameter server), or fewer
 // than others: its worker makes one where it meets a boundary of theirs.
 //
-// Ranks whose newest boundaries belong with none of this rank's say so on the board (JobSlot::alone).
-// Before a collective with such a rank, this one waits until that one has come to it too: whatever boundary
-// comes before it has been made by then, and where both have done the same a boundary is made here. It costs
-// no time that the collective would not have cost, unless the other rank comes only after something else that
-// this one has to do: its collectives show that, or that it stands in a circle with this one (lookout.h);
-// what they do not show ends with a time limit.
+// Ranks whose newest boundaries belong with none of this rank's say so on the board (JobSlot::alone). Before
+// a collective with such a rank, this one waits until that one has come to it too: every boundary before it
+// has been made by then, and where both have done the same a boundary is made here. It costs no time that the
+// collective would not have cost, unless the other rank comes only after something else that this one has to
+// do: its collectives show that, or that it stands in a circle with this one (lookout.h); a wait that they do
+// not explain ends with a time limit.
 //
-// Promises: nothing is waited for as long as nobody calls; waits that were in vain become seldom, and end for
-// good after a few. Called by: the dispatcher, before each collective, in its thread.
+// Promises: there is no wait as long as no rank asks for one; waits that were in vain become rare, and end
+// for good after a few. Called by: the dispatcher, before each collective, in its thread.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -31,9 +31,10 @@ class Meeting {
   Meeting(SessionCore& core, Checkpoints& checkpoints, BoundaryMaker& boundaries, const Replay& replay)
       : core_(core), checkpoints_(checkpoints), boundaries_(boundaries), replay_(replay) {}
 
-  /// The collective of this record is about to be issued. False when the session stops.
+  /// Prepares for the collective of this record, which is about to be issued. Returns false if the session
+  /// stops.
   bool before(const RecordHeader& record);
-  /// It waits for others, and will go on without them. For any thread.
+  /// Returns whether it waits for others, and will continue without them. Any thread.
   bool waits() const { return waits_.load(std::memory_order_relaxed); }
 
  private:

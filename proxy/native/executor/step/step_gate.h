@@ -1,8 +1,8 @@
-// Before an optimizer step: what is measured and copied, and where the ranks wait for each other.
+// Gate before an optimizer step: measures and copies blocks, and lets the ranks wait for each other.
 //
 // In peer mode: all that is live is hashed; pre-step copies; their record in the journal; "reached n + 1" on
 // the board; wait for the group; "begun n + 1". In copy mode the step begins at once. boundary_maker.h has
-// what comes after. Promises: no rank begins a step that another rank could still be taken back before, as
+// what comes after. Promises: no rank begins a step that another rank could still be rolled back before, as
 // long as the group gathers in time; without a group, all live allocations are copied from then on. Called
 // by: the dispatcher's thread; BoundaryMaker and Restorer for what it knows.
 #pragma once
@@ -37,21 +37,21 @@ class StepGate {
         late_(late),
         drain_(drain) {}
 
-  /// What is live, as the program reports it right before the step.
+  /// Takes the live set, as the program reports it right before the step.
   bool at_live_set(const ops::LiveSet& op);
-  /// waits: for the group, if the policy says so. False when the session stops.
+  /// Begins a step. waits: for the group, if the policy says so. Returns false if the session stops.
   bool at_step_begin(const ops::StepBegin& op, bool waits);
 
-  /// What was at the row's address when the step began, as far as it was measured.
+  /// Returns the content at the row's address when the step began, as far as it was measured.
   Hash before_of(const LiveRow& row) const;
-  /// Ranks whose steps do not correspond cannot rely on each other: copies of all blocks from now on.
+  /// Copies all blocks from now on if the ranks' steps do not correspond: they cannot rely on each other.
   void leave_peers_if_uneven();
-  /// The same for this reason (nothing: peers have said it).
+  /// Does the same for this reason (nothing: peers have announced it).
   void leave_peers(const std::string& why = {});
-  /// The step is over, or never happened.
+  /// Forgets the step: it is over, or was rolled back.
   void forget();
 
-  /// Why ranks that wait for each other before an optimizer step, or after it, are no peers.
+  /// Reason why ranks that wait for each other before an optimizer step, or after it, are no peers.
   static constexpr const char* kCircle =
       "ranks of this job need from each other, around an optimizer step, what each gives only after it "
       "(work of several threads, or transfers under way)";
