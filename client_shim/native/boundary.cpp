@@ -45,8 +45,8 @@ class LiveBlocks {
     (block.next == kNone ? last_ : blocks_[block.next].previous) = block.previous;
     free_.push_back(index);
   }
-  /// What is scratch is not listed; false when no block begins there. All of the block has to be: with the
-  /// rest of it, data would be lost.
+  /// Marks a block as scratch, which is not listed. Returns false if no block begins there. All of the block
+  /// has to be scratch: with the rest of it, data would be lost.
   bool set_scratch(uint64_t address, uint64_t bytes, bool scratch) {
     const auto found = by_address_.find(address);
     if (found == by_address_.end()) return false;
@@ -93,8 +93,8 @@ Tracked& tracked() {
   return one;
 }
 
-/// Whether the entry says that the allocator has memory from CUDA, or gives it back. Of other memory (the
-/// allocator is off, a library's, an extension's) nothing is known here: it is kept whole.
+/// Returns whether the entry says that the allocator has memory from CUDA, or gives it back. Other memory
+/// (the allocator is off, a library's, an extension's) is unknown here: it is kept whole.
 bool follow_segment(const c10::cuda::CUDACachingAllocator::TraceEntry& entry) {
   using Entry = c10::cuda::CUDACachingAllocator::TraceEntry;
   const bool comes = entry.action_ == Entry::SEGMENT_ALLOC || entry.action_ == Entry::SEGMENT_MAP;
@@ -103,7 +103,7 @@ bool follow_segment(const c10::cuda::CUDACachingAllocator::TraceEntry& entry) {
   return comes || goes;
 }
 
-// Called under the allocator's lock: must not call PyTorch.
+// Follows an entry. Called under the allocator's lock: must not call PyTorch.
 void follow(const c10::cuda::CUDACachingAllocator::TraceEntry& entry) {
   using Entry = c10::cuda::CUDACachingAllocator::TraceEntry;
   if (follow_segment(entry)) return;
@@ -126,9 +126,9 @@ void on_workspace(uint64_t address, size_t bytes, int set) {
 }
 
 thread_local bool in_step = false;
-/// Steps under way that compute gradients themselves (closures), in autograd's threads.
+/// Steps in progress that compute gradients themselves (closures), in autograd's threads.
 std::atomic<int> computing_steps{0};
-/// Whether that of this thread is one; a thread may end after a step that failed.
+/// Mark that this thread's step is one of them; a thread may end after a step that failed.
 struct Computing {
   void set(bool wanted) {
     if (wanted != std::exchange(is, wanted)) computing_steps += wanted ? 1 : -1;
@@ -140,7 +140,7 @@ thread_local Computing computing;
 thread_local int phase = kForward;
 std::atomic<int> newest_pass{-1};
 
-/// Numbers of backward passes grow.
+/// Notes a backward pass; their numbers grow.
 void note_pass(int pass) {
   int before = newest_pass.load(std::memory_order_relaxed);
   if (pass > before && newest_pass.compare_exchange_strong(before, pass)) jitc_backward_begins();

@@ -16,7 +16,7 @@
 namespace jitc::torch_device {
 namespace {
 
-/// Both tensors on one device: an operator like any other, but its result is known without a query.
+/// Copies between tensors on one device: an operator like any other, but its result is known without a query.
 void copy_on_device(const at::Tensor& to, const at::Tensor& from) {
   static const EncodeRules rules{.name = "aten::copy_"};
   EncoderLease encoder;
@@ -58,11 +58,12 @@ void keep_pinned(const at::Tensor& host, c10::DeviceIndex device) {
                     c10::cuda::getCurrentCUDAStream(device));
 }
 
-/// Pageable bytes are read during the call, so nothing waits. Pinned bytes are read when the op arrives.
+/// Copies to the device. Pageable bytes are read during the call, so nothing waits. Pinned bytes are read
+/// when the op arrives.
 void move_in(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   const auto device = to.get_device();
   move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice, device);
-  // CUDA would read pageable bytes later, and PyTorch wait for it.
+  // CUDA would read pageable bytes later, and PyTorch would wait for that.
   if (!from.is_pinned()) return non_blocking ? void() : note_wait(device);
   return non_blocking ? keep_pinned(from, device) : wait(device);
 }

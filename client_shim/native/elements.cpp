@@ -26,14 +26,15 @@ jitc_element_type element_of(c10::ScalarType type) {
   }
 }
 
-/// The device need not be the current one, and PyTorch's wrapper, which would see to that, is replaced.
+/// Returns an item. The device need not be the current one, and PyTorch's wrapper, which would ensure that,
+/// is replaced.
 at::Scalar item(const at::Tensor& self) {
   const c10::cuda::OptionalCUDAGuard guard(at::device_of(self));
   const Elements scope(self.scalar_type());
   return at::native::_local_scalar_dense_cuda(self);
 }
 
-/// PyTorch converts before a copy that the program does not wait for, else after it.
+/// Copies. PyTorch converts before a copy that the program does not wait for, else after it.
 at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   if (!self.is_cpu()) return at::native::copy_(self, source, non_blocking);
   const Elements scope(non_blocking ? self.scalar_type() : source.scalar_type());

@@ -14,7 +14,7 @@ namespace {
 
 using wire::Tag;
 
-constexpr size_t kCompared = 8;  // tensors looked at for being the same object
+constexpr size_t kCompared = 8;  // tensors compared for being the same object
 constexpr size_t kMostInlined =
     64 << 10;  // bytes of a CPU tensor inside a call; larger ones are copied to the device
 constexpr uint64_t kOffsetStep = 4;  // Philox offsets are multiples of four
@@ -227,8 +227,8 @@ void Encoder::argument(const c10::IValue& value) {
     return put(number.imag());
   }
   if (value.isGenerator()) return generator(value);
-  // What PyTorch fills new memory with in its deterministic mode. Such numbers go only into integers without
-  // a sign, where the same bits as a number with a sign are the same number.
+  // Value with which PyTorch fills new memory in its deterministic mode. Such numbers go only into integers
+  // without a sign, where the same bits as a number with a sign are the same number.
   if (value.isUnsigned() && std::string_view(rules_.name) == "aten::fill_.Scalar")
     return put_both(Tag::integer), put_both(static_cast<int64_t>(value.toUInt()));
   TORCH_CHECK_NOT_IMPLEMENTED(false, rules_.name, " with an argument of type ", value.tagKind(),

@@ -23,8 +23,8 @@
 namespace jitc::torch_device {
 namespace {
 
-/// Operators that PyTorch's own CUDA code serves: they only allocate, change metadata, look at settings or
-/// call others.
+/// Returns the operators that PyTorch's own CUDA code serves: they only allocate, change metadata, read
+/// settings or call others.
 const std::unordered_set<std::string>& native_operators() {
   static const std::unordered_set<std::string> names{"empty",
                                                      "empty_strided",
@@ -89,8 +89,8 @@ void redirect_operators(bool with_matrix_products) {
   library.impl("aten::_fused_sdp_choice", boxed<PlainAttention>());
 }
 
-/// For a service without cuDNN: libcudnn would reach the driver past the interposer, and PyTorch has kernels
-/// of its own for everything.
+/// Disables cuDNN for a service without it: libcudnn would reach the driver past the interposer, and PyTorch
+/// has kernels of its own for everything.
 void leave_out_cudnn() {
   auto& context = at::globalContext();
   context.setUserEnabledCuDNN(false);
@@ -113,14 +113,14 @@ std::string last_error;
 }
 
 extern "C" {
-/// The release of PyTorch that this library was built for: "2.11.0".
+/// Returns the release of PyTorch that this library was built for: "2.11.0".
 JITC_API const char* jitc_torch_built_for(void) { return TORCH_VERSION; }
 
-/// Why jitc_torch_install() returned -1.
+/// Returns why jitc_torch_install() returned -1.
 JITC_API const char* jitc_torch_message(void) { return last_error.c_str(); }
 
-/// redirect: 0 nothing (a real GPU), 1 operators, 2 also matrix products (there is no cuBLAS); cudnn: whether
-/// it is served.
+/// Installs the operators. redirect: 0 nothing (a real GPU), 1 operators, 2 also matrix products (there is no
+/// cuBLAS); cudnn: whether it is served.
 JITC_API int jitc_torch_install(int redirect, int cudnn) {
   try {
     Silence silence;
@@ -142,7 +142,8 @@ JITC_API int jitc_torch_install(int redirect, int cudnn) {
     return -1;
   }
 }
-/// Follows allocations from now on. Call it after the CUDA initialization, which sets up PyTorch's allocator.
+/// Follows allocations from now on. Must be called after the CUDA initialization, which sets up PyTorch's
+/// allocator.
 JITC_API int jitc_torch_track(void) {
   try {
     return track_allocations(), 0;
@@ -151,11 +152,11 @@ JITC_API int jitc_torch_track(void) {
     return -1;
   }
 }
-/// Says from now on where ops come from (order/sites.h).
+/// Reports call sites of ops from now on (order/sites.h).
 JITC_API void jitc_torch_follow_sites(const char* torch, const char* libraries) {
   follow_sites(torch, libraries);
 }
-/// computes_gradients: see boundary.h.
+/// Begins a step. computes_gradients: see boundary.h.
 JITC_API void jitc_torch_step_begin(int computes_gradients) { step_begin(computes_gradients != 0); }
 JITC_API void jitc_torch_step_end(void) { step_end(); }
 }

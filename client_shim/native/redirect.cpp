@@ -60,7 +60,7 @@ at::Tensor alias_of(const at::Tensor& argument, const ResultPlan& result) {
                         argument.storage_offset() + result.byte_offset / item);
 }
 
-/// The results of a call; new tensors are allocated and listed as the call's outputs.
+/// Makes the results of a call; new tensors are allocated and listed as the call's outputs.
 c10::IValue make_result(const ResultPlan& result, Encoder& encoder) {
   switch (result.tag) {
     case Tag::metadata: {

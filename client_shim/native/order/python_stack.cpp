@@ -13,7 +13,7 @@ namespace {
 
 using Object = void*;  // of Python's own types, which are used through its functions alone
 
-/// What is needed of the interpreter: its documented C functions, Python 3.10 and later.
+/// The functions used of the interpreter: its documented C functions, Python 3.10 and later.
 struct Python {
   int (*is_initialized)();
   Object (*thread_of_this)();
@@ -51,7 +51,7 @@ struct Python {
 };
 Python python;
 
-/// The calling thread has the GIL.
+/// Scope in which the calling thread has the GIL.
 class Gil {
  public:
   Gil() : state_(python.take_gil()) {}
@@ -63,7 +63,7 @@ class Gil {
   const int state_;
 };
 
-/// A reference of ours.
+/// A reference owned by this object.
 class Reference {
  public:
   explicit Reference(Object object) : object_(object) {}
@@ -94,7 +94,7 @@ std::string attribute_text(Object object, const char* name) {
   return text ? text : "?";
 }
 
-/// Frames of PyTorch between the operator and its caller that say nothing.
+/// Returns whether a file's frames of PyTorch, between the operator and its caller, tell nothing.
 bool is_wrapper(const std::string& file) {
   constexpr std::array kWrappers{
       "/_ops.py",    "/utils/_contextlib.py", "/distributed/c10d_logger.py", "/nn/modules/module.py",
@@ -104,7 +104,7 @@ bool is_wrapper(const std::string& file) {
 }
 
 constexpr size_t kInTorch = 3;  // lines inside PyTorch
-/// Functions, which are never given back, and places, of a program that makes them without end.
+/// Limits on functions, which are never freed, and places, of a program that makes them without end.
 constexpr size_t kMostCodes = 100'000, kMostPlaces = 100'000;
 const std::string kNothing;
 
@@ -123,15 +123,15 @@ struct PythonStack::Code {
 /// Frames worth a line, innermost first.
 struct PythonStack::Walk {
   std::vector<std::pair<const Code*, int>> frames;
-  bool program = false;  // it has come to a line of the program itself
-  bool whole = true;     // else it has met code of which nothing is known
+  bool program = false;  // it has reached a line of the program itself
+  bool whole = true;     // false: it has met unknown code
 };
 
 PythonStack::PythonStack(std::string torch, std::string libraries)
     : torch_(std::move(torch)), libraries_(std::move(libraries)), usable_(python.load()) {}
 
-/// Known codes are never given back, so that none can come at the address of another. Null:
-/// there are too many.
+/// Returns the code of a frame. Known codes are never freed, so that none can come at the address of another.
+/// Null: there are too many.
 const PythonStack::Code* PythonStack::code_of(Object frame) {
   static auto& known = *new std::unordered_map<Object, Code>;
   Reference code(python.frame_code(frame));
@@ -150,7 +150,7 @@ const PythonStack::Code* PythonStack::code_of(Object frame) {
   return &known.emplace(code.keep(), std::move(made)).first->second;
 }
 
-/// top: a reference, which is given up.
+/// Walks the frames from `top`, a reference which it releases.
 void PythonStack::walk(Object top, Walk& walk) {
   size_t in_torch = 0, in_libraries = 0;
   for (Reference frame(top); frame && !walk.program; frame = Reference(python.frame_back(frame.get()))) {
@@ -180,9 +180,9 @@ const std::string& PythonStack::text_of(const Walk& walk, const std::string& beg
   return text;
 }
 
-/// The line of the program in whose backward pass this is: that of a thread that waits in the engine. The
-/// engine has no other record of it. The interpreter is asked for the frames: its list of threads has some
-/// that begin at this moment without the GIL, and are not complete.
+/// Returns the line of the program that began this backward pass: that of a thread that waits in the engine.
+/// The engine has no other record of it. The interpreter is asked for the frames: its list of threads has
+/// some that begin at this moment without the GIL, and are not complete.
 std::string PythonStack::begun_by() {
   const Object ask = python.system_object("_current_frames");
   const Reference frames(ask ? python.call(ask) : nullptr);

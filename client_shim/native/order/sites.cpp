@@ -18,14 +18,14 @@ TORCH_API int get_current_graph_task_id();  // -1 outside the autograd engine; i
 namespace jitc::torch_device {
 namespace {
 
-/// Beyond that operators have no lines: a program that makes up places without end.
+/// Most texts: beyond it operators have no lines, for a program that makes up places without end.
 constexpr size_t kMostTexts = 100'000;
 
 PythonStack* stack = nullptr;  // lives as long as the process
 thread_local int depth = 0;    // of operators that call each other
 thread_local const char* site = nullptr;
 
-/// The same text at the same address each time.
+/// Returns the same text at the same address each time.
 const char* kept(const std::string& name, const std::string& lines) {
   static auto& mutex = *new std::mutex;
   static auto& texts = *new std::unordered_set<std::string>;

@@ -11,7 +11,7 @@
 namespace jitc::torch_device {
 namespace {
 
-/// Sends the call on as it is: it has no results of its own, so that nothing has to be asked.
+/// Sender of the call as it is: it has no results of its own, so that no query is needed.
 struct HostKernel final : c10::OperatorKernel {
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
     const size_t count = op.schema().arguments().size();

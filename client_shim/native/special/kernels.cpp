@@ -24,7 +24,7 @@ int send(std::string_view name, int device, void* stream, const c10::IValue& arg
   return jitc_operator_call(device, stream, encoder->bytes().data(), encoder->bytes().size());
 }
 
-/// torch.cuda._sleep: spin_kernel(int64_t cycles), of the clock that the device reports.
+/// Serves torch.cuda._sleep: spin_kernel(int64_t cycles), of the clock that the device reports.
 int spin(int device, void* stream, void** arguments) {
   int kilohertz = 0;
   if (const auto status = cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device)) return status;
@@ -33,7 +33,7 @@ int spin(int device, void* stream, void** arguments) {
   return send("jitc::spin", device, stream, static_cast<int64_t>(std::clamp(nanoseconds, 0.0, 9e18)));
 }
 
-/// TORCH_NCCL_NAN_CHECK: checkForNaN(T* data, size_t size), before a collective.
+/// Serves TORCH_NCCL_NAN_CHECK: checkForNaN(T* data, size_t size), before a collective.
 template <c10::ScalarType kType>
 int assert_no_nan(int device, void* stream, void** arguments) {
   void* const data = *static_cast<void**>(arguments[0]);

@@ -66,17 +66,18 @@ using Addmm = Sum<static_cast<PlainSum>(&at::cuda::addmm), static_cast<OutSum>(&
 using Baddbmm = Sum<static_cast<PlainSum>(&at::cuda::baddbmm), static_cast<OutSum>(&at::cuda::baddbmm_outf),
                     static_cast<InPlaceSum>(&at::cuda::baddbmm_)>;
 
-/// Whether cuBLAS adds self as the bias of a product, so that nothing is copied before.
+/// Returns whether cuBLAS adds self as the bias of a product, so that nothing is copied before.
 bool is_bias(const Tensor& self, const Tensor& one, const Tensor& other, const c10::IValue& beta) {
   return self.dim() == 1 && self.is_contiguous() && self.size(0) == other.size(1) && one.size(1) > 1 &&
          other.size(1) > 1 && beta.toScalar().equal(1);
 }
 
-/// Whether PyTorch's CUDA code would copy self into the result by a kernel that it launches by itself.
+/// Returns whether PyTorch's CUDA code would copy self into the result by a kernel that it launches by
+/// itself.
 bool is_spread(const Arguments& in) {
   const Tensor self = in[0].toTensor(), one = in[1].toTensor(), other = in[2].toTensor();
   if (one.dim() != 2 || other.dim() != 2 || one.size(1) != other.size(0))
-    return false;  // it says what is wrong
+    return false;  // PyTorch reports what is wrong
   const std::vector<int64_t> sizes{one.size(0), other.size(1)};
   return at::is_expandable_to(self.sizes(), sizes) && !is_bias(self, one, other, in[3]) &&
          !(self.sizes() == c10::IntArrayRef(sizes) && self.is_contiguous());
@@ -92,7 +93,7 @@ Tensor add_to_spread(Arguments& in) {
 
 Tensor addmm(Arguments& in) { return is_spread(in) ? add_to_spread(in) : Addmm::plain(in); }
 
-/// A result that does not lie densely would be filled by a kernel too.
+/// Serves addmm.out: a result that does not lie densely would be filled by a kernel too.
 Tensor addmm_out(Arguments& in) {
   Tensor out = in[5].toTensor();
   if (out.is_contiguous() && !out.is_same(in[0].toTensor()) && !is_spread(in)) return Addmm::out(in);

@@ -58,7 +58,7 @@ constexpr std::string_view kCompressed[] = {
     "triangular_solve",
 };
 
-/// Of nested tensors: those that pad, multiply or spread over parts of different sizes in one kernel.
+/// Operators of nested tensors that pad, multiply or spread over parts of different sizes in one kernel.
 constexpr std::string_view kNested[] = {
     "_native_multi_head_attention",
     "_transform_bias_rescale_qkv",
@@ -69,7 +69,7 @@ constexpr std::string_view kNested[] = {
     "to_padded_tensor",
 };
 
-/// Their operands are dense, their results are not.
+/// Operators with dense operands and sparse results.
 constexpr std::string_view kFromDense[] = {
     "_nested_from_padded", "_nested_tensor_from_mask", "_to_sparse",     "_to_sparse_bsc",
     "_to_sparse_bsr",      "_to_sparse_csc",           "_to_sparse_csr",
@@ -77,7 +77,7 @@ constexpr std::string_view kFromDense[] = {
 
 using IValue = c10::IValue;
 
-/// Where the operands of a call are.
+/// Devices of a call's operands.
 class Devices {
  public:
   at::Tensor to_host(const at::Tensor& tensor) {
@@ -105,7 +105,7 @@ bool is_write(const c10::Argument& argument) {
   return argument.alias_info() && argument.alias_info()->isWrite();
 }
 
-/// An argument that the operator wrote gets what its copy holds now.
+/// Writes the copy's new content to an argument that the operator wrote.
 void write_back(const at::Tensor& argument, const at::Tensor& result) {
   if (argument.layout() == c10::kStrided && argument.sizes() != result.sizes())
     argument.resize_(result.sizes());
@@ -138,7 +138,7 @@ class OnHost final : public c10::OperatorKernel {
   }
 
  private:
-  /// The argument that a return stands for.
+  /// Returns the argument that a return stands for.
   static std::optional<IValue> written(const c10::FunctionSchema& schema, size_t result,
                                        const std::vector<IValue>& arguments) {
     const auto& returned = schema.returns()[result];

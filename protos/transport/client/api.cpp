@@ -30,7 +30,7 @@ std::string connect_error(const char* path, int error) {
   return std::string("cannot connect to ") + path + ": " + std::strerror(-error);
 }
 
-/// What a unary call returns.
+/// The reply of a unary call.
 struct Reply {
   std::string message, text;
   int status = -1;

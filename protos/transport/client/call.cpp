@@ -110,7 +110,7 @@ void Call::queue(std::vector<uint8_t> message) {
   queue_.push_back(std::move(message));
 }
 
-/// Starts to send the next message; false when there is none.
+/// Starts to send the next message. Returns false if there is none.
 bool Call::fetch() {
   drop_message();
   if (closed_) return false;

@@ -9,8 +9,7 @@ namespace jitc::transport {
 namespace {
 
 constexpr size_t kReadBytes = size_t{256} << 10;
-// Reads of one pump. With a fast peer there could be more; but a waiter must be able to look whether it is
-// done.
+// Reads of one pump. A fast peer could fill more; but a waiter must be able to check whether it is done.
 constexpr int kReads = 8;
 
 }  // namespace

@@ -18,8 +18,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// After a burst the background thread looks again every 100 us, ten times, before it asks to be woken. So
-// while a program issues work, its ops gather into one message per look, and no caller pays for a wake-up.
+// Interval at which the background thread checks again after a burst, ten times, before it asks to be woken.
+// So while a program issues work, its ops gather into one message per check, and no caller pays for a
+// wake-up.
 constexpr timespec kLook{0, 100'000};
 constexpr int kLooks = 10;
 constexpr size_t kQueueLimit = size_t{4} << 20;
@@ -100,7 +101,7 @@ void Stream::background() {
       readable = background_sleep(&kLook);
       continue;
     }
-    // From here producers ring the doorbell. The turn after the store finds what came before it.
+    // From here producers ring the doorbell. The turn after the store finds earlier messages.
     asleep_.store(true, std::memory_order_seq_cst);
     turn = background_turn(false);
     if (turn == Turn::over) return;
@@ -120,7 +121,8 @@ Stream::Turn Stream::background_turn(bool readable) {
   return sent ? Turn::sent : Turn::quiet;
 }
 
-/// Sleeps until the socket is ready, the doorbell rings or the time is over; true when the socket is ready.
+/// Sleeps until the socket is ready, the doorbell rings or the time is over. Returns true if the socket is
+/// ready.
 bool Stream::background_sleep(const timespec* limit) {
   pollfd poller{poller_.get(), POLLIN, 0};
   if (::ppoll(&poller, 1, limit, nullptr) <= 0) return false;
@@ -229,8 +231,8 @@ void Stream::lead(Lock& lock, Done done, void* context, Clock::time_point deadli
   leader_ = false;
 }
 
-/// When the leader has to check whether the server still lives: some time after the last sign of life, and
-/// some time after an unanswered PING.
+/// Returns when the leader has to check whether the server is still alive: some time after the last sign of
+/// life, and some time after an unanswered PING.
 Clock::time_point Stream::silence_limit(Clock::time_point led_since) const {
   const Clock::time_point heard = connection_.last_heard();
   if (pinged_ > heard) return pinged_ + (dead_after_ - ping_after_);

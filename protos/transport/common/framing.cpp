@@ -95,7 +95,7 @@ bool Assembler::read_prefix(const uint8_t* prefix) {
   return true;
 }
 
-/// Adds bytes to the current message, at most up to its end; 0 when it cannot be a message.
+/// Adds bytes to the current message, at most up to its end. Returns 0 if they cannot be a message.
 size_t Assembler::take(const uint8_t* data, size_t size) {
   size_t taken = 0;
   if (buffer_.size() < kPrefixBytes) {

@@ -39,7 +39,7 @@ void remember(int fd) {
   }
 }
 
-/// False in a child, which has closed it already.
+/// Forgets a descriptor. Returns false in a child, which has closed it already.
 bool forget(int fd) {
   for (auto& slot : open_descriptors) {
     int mine = fd + 1;
@@ -81,7 +81,7 @@ Descriptor connect_unix(const std::string& path, int* error) {
   const int buffer = 1 << 20;  // the kernel lowers it to its limit
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
   ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
-  // A unix socket connects at once or says EAGAIN while the listener's queue is full.
+  // A unix socket connects at once or fails with EAGAIN while the listener's queue is full.
   for (int attempt = 0; ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0;
        ++attempt) {
     if (errno == EINTR) continue;

@@ -10,8 +10,8 @@ namespace jitc::transport {
 namespace {
 
 constexpr size_t kHeaderBytes = 16 << 10;
-// A second call is told why it is turned away; a client that was to wait for its turn would wait without a
-// word.
+// Streams that a client may open: a second call is refused with a reason; one that had to queue would wait
+// without a word.
 constexpr uint32_t kStreams = 16;
 
 }  // namespace
@@ -60,7 +60,7 @@ struct AcceptedCall::Callbacks {
 
   static int on_frame_sent(nghttp2_session* session, const nghttp2_frame* frame, void*) noexcept {
     const bool last = frame->hd.type == NGHTTP2_HEADERS && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM);
-    // A client that goes on to send need not: nobody reads it (RFC 9113, 8.1).
+    // A client that continues to send need not: its bytes are discarded (RFC 9113, 8.1).
     if (last) nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
     return 0;
   }
@@ -127,7 +127,7 @@ AcceptedCall::~AcceptedCall() { nghttp2_session_del(session_); }
 // -- receiving -----------------------------------------------------------------------------------------
 
 void AcceptedCall::begin_stream(int32_t stream) {
-  if (phase_ != Phase::none && phase_ != Phase::over) return;  // turned away when its headers are there
+  if (phase_ != Phase::none && phase_ != Phase::over) return;  // refused when its headers are there
   stream_ = stream;
   phase_ = Phase::none;
   headers_ = {};
@@ -169,7 +169,7 @@ void AcceptedCall::consume(size_t bytes) {
     nghttp2_session_consume_connection(session_, bytes);
 }
 
-/// Closed by either side. Its bytes count on the connection, also where nobody has looked at them.
+/// Ends the call, closed by either side. Its bytes count on the connection, also where they were not read.
 void AcceptedCall::end() {
   if (phase_ == Phase::over) return;
   const bool told = phase_ != Phase::none;

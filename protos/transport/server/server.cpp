@@ -53,7 +53,8 @@ void Server::accept_all() {
 void Server::accept_one() {
   Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) {
-    // Without descriptors the client waits in the queue; looking at once again would only burn the processor.
+    // Without descriptors the client waits in the queue; checking again at once would only burn the
+    // processor.
     constexpr int kPauseMs = 100;
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) ::poll(nullptr, 0, kPauseMs);
     return;
@@ -68,8 +69,9 @@ void Server::accept_one() {
   }
 }
 
-/// False: there is none. The oldest stranger goes, so that a crowd of them keeps nobody out who says hello at
-/// once. One that says it at this very moment may be hit: it connects again, as after any lost connection.
+/// Makes room by closing the oldest stranger, so that a crowd of them does not keep out a client that says
+/// hello at once. Returns false if there is none. A stranger that says hello at this very moment may be hit:
+/// it connects again, as after any lost connection.
 bool Server::make_room() {
   if (connections_.size() >= kMost) return false;
   const auto stranger = [](const auto& one) { return one->stranger(); };

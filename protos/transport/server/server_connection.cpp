@@ -49,7 +49,7 @@ void ServerConnection::serve() {
     const std::lock_guard lock(io_);
     pump_out();  // the greeting
   }
-  // What has come in time counts, also where this thread is late: it reads before it looks at the clock.
+  // Bytes that have come in time count, also if this thread is late: it reads before it checks the clock.
   while (wait_for_work() && read_socket() && time_left() != 0) {
   }
   broken_ = true;
@@ -59,7 +59,7 @@ void ServerConnection::serve() {
   owner_.now();
 }
 
-/// Until a connection without a call is over, in milliseconds; -1: there is a call.
+/// Returns the time until a connection without a call is over, in milliseconds; -1: there is a call.
 int ServerConnection::time_left() const {
   if (user_ != nullptr) return -1;
   const auto end = without_call_ + std::chrono::milliseconds(callbacks_.hello_ms);
@@ -67,7 +67,7 @@ int ServerConnection::time_left() const {
   return static_cast<int>(std::clamp<int64_t>(left, 0, std::numeric_limits<int>::max()));
 }
 
-/// False when nothing more can come.
+/// Waits for work. Returns false if nothing more can come.
 bool ServerConnection::wait_for_work() {
   finish_turn();
   pollfd watched[] = {{socket_.get(), static_cast<short>(POLLIN | (blocked_ ? POLLOUT : 0)), 0},
@@ -83,7 +83,7 @@ bool ServerConnection::wait_for_work() {
   return !broken_;
 }
 
-/// Before it sleeps: what is left to send or to tell.
+/// Sends and reports what is left, before the thread sleeps.
 void ServerConnection::finish_turn() {
   bool ended = false;
   {
@@ -94,7 +94,7 @@ void ServerConnection::finish_turn() {
   send_wanted();
 }
 
-/// False at the end of the connection.
+/// Reads the socket. Returns false at the end of the connection.
 bool ServerConnection::read_socket() {
   const ssize_t size = ::recv(socket_.get(), in_.get(), kReadBytes, MSG_DONTWAIT);
   if (size < 0) return errno == EAGAIN || errno == EINTR;
@@ -204,7 +204,8 @@ void ServerConnection::wake_after(uint64_t nanoseconds) {
   waker_.now();
 }
 
-/// Whoever finds the lock taken leaves the work to its holder, who looks once more after letting go of it.
+/// Sends. A thread that finds the lock taken leaves the work to its holder, which checks once more after
+/// releasing it.
 void ServerConnection::send_wanted() {
   while (wanted_.load(std::memory_order_seq_cst)) {
     const std::unique_lock lock(io_, std::try_to_lock);
@@ -236,7 +237,7 @@ void ServerConnection::finish(uint64_t call, int status, const std::string& text
   send_wanted();
 }
 
-/// With the lock.
+/// Sends as much as possible. Requires the lock.
 void ServerConnection::pump_out() {
   while (!broken_) {
     if (!call_.produce(out_)) {
@@ -247,10 +248,10 @@ void ServerConnection::pump_out() {
     }
     if (out_.size() == 0 || !flush()) break;
   }
-  if (call_.ended()) waker_.now();  // the thread tells the callee
+  if (call_.ended()) waker_.now();  // the thread reports it to the callee
 }
 
-/// False when the socket takes no more: the thread goes on with it.
+/// Flushes. Returns false if the socket takes no more: the thread continues with it.
 bool ServerConnection::flush() {
   while (out_.size() > 0) {
     const ssize_t size = ::send(socket_.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

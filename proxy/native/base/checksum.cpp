@@ -25,7 +25,7 @@ constexpr std::array<uint32_t, 256> make_table() {
 }
 constexpr auto kTable = make_table();
 
-/// x^8 + x^2 + x + 1.
+/// Makes the table of x^8 + x^2 + x + 1.
 constexpr std::array<uint8_t, 256> make_small_table() {
   std::array<uint8_t, 256> table{};
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -37,7 +37,7 @@ constexpr std::array<uint8_t, 256> make_small_table() {
 }
 constexpr auto kSmallTable = make_small_table();
 
-/// The product of two polynomials, reflected: bit 31 is x^0.
+/// Multiplies two polynomials, reflected: bit 31 is x^0.
 constexpr uint32_t times(uint32_t a, uint32_t b) {
   uint32_t product = 0;
   for (; a; a <<= 1) {
@@ -47,7 +47,7 @@ constexpr uint32_t times(uint32_t a, uint32_t b) {
   return product;
 }
 
-/// What a CRC is multiplied with when so many zero bytes follow (a power of two).
+/// Returns the factor of a CRC when so many zero bytes follow (a power of two).
 constexpr uint32_t shift_by(size_t bytes) {
   uint32_t power = 0x80000000 >> 8;
   for (; bytes > 1; bytes /= 2) power = times(power, power);
@@ -55,8 +55,8 @@ constexpr uint32_t shift_by(size_t bytes) {
 }
 
 #if defined(__x86_64__)
-/// The instruction gives one result per cycle but takes three: three strands at once, until less than three
-/// parts are left. Moves `at` on; all CRCs here are without the final inversion.
+/// Computes three strands at once, until less than three parts are left, because the instruction yields one
+/// result per cycle but takes three. Advances `at`; all CRCs here are without the final inversion.
 __attribute__((target("sse4.2"))) uint64_t crc32c_strands(uint64_t crc, const std::byte*& at, size_t& left) {
   constexpr size_t kPart = 16u << 10;
   constexpr uint32_t kOne = shift_by(kPart), kTwo = shift_by(2 * kPart);

@@ -31,7 +31,7 @@ constexpr bool kKeysDiffer = [] {
 }();
 static_assert(kKeysDiffer);
 
-/// Sums pairs of a stripe, whose keys begin at keys.
+/// Function that sums pairs of a stripe, whose keys begin at keys.
 using SumPairs = void (*)(Sum& sum, const std::byte* from, size_t pairs, const Long* keys);
 
 void sum_pairs(Sum& sum, const std::byte* from, size_t pairs, const Long* keys) {
@@ -80,7 +80,7 @@ SumPairs fastest() {
   return sum_pairs;
 }
 
-/// Of at most one stripe.
+/// Sums at most one stripe.
 Sum sum_of(std::span<const std::byte> data, SumPairs add) {
   Sum sum{0, 0};
   const size_t whole = data.size() / kUnit * kUnit, rest = data.size() - whole;

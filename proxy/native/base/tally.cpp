@@ -18,7 +18,7 @@ class Place {
     uint64_t collectives;
     bool left;
   };
-  /// Nothing: the rank has no part in it, or had left it long before.
+  /// Returns the rank's standing; nothing if it has no part in the communicator, or had left it long before.
   std::optional<Standing> of(uint64_t communicator) const {
     if (const Membership* const one = tally().find(communicator))
       return Standing{one->collectives, one->left != 0};
@@ -30,7 +30,7 @@ class Place {
         std::any_of(rank_.kept.begin(), rank_.kept.begin() + static_cast<ptrdiff_t>(index_), has);
     return joins_later && !had_joined ? std::optional(Standing{0, false}) : std::nullopt;
   }
-  /// The rank in the communicator, at whatever place it is known.
+  /// Returns the rank in the communicator, known at any of its places.
   int32_t rank_in(uint64_t communicator) const {
     const auto known = [&](const Tally& tally) {
       const Membership* const one = tally.find(communicator);
@@ -47,7 +47,7 @@ class Place {
   size_t index_;
 };
 
-/// The search for a cut: whoever is ahead of another one goes back by one boundary, until nobody is.
+/// The search for a cut: a rank that is ahead of another one goes back by one boundary, until none is.
 class Search {
  public:
   explicit Search(std::span<const RankHistory> ranks) : ranks_(ranks) {
@@ -130,7 +130,7 @@ class Search {
   std::map<uint64_t, std::map<int32_t, size_t>> members_;  // by communicator: rank in it -> index
 };
 
-/// Whether the rank is needed for these collectives.
+/// Returns whether the rank is needed for these collectives.
 bool takes_part(const RankHistory& rank, const Tally& next) {
   const Place place(rank, 0);
   return std::ranges::any_of(next.memberships, [&](const Membership& one) {
@@ -142,7 +142,7 @@ bool takes_part(const RankHistory& rank, const Tally& next) {
   });
 }
 
-/// Whether a rank has issued collectives that the other one has not, of the communicators that count.
+/// Returns whether a rank has issued collectives that the other one has not, of the communicators that count.
 template <typename Counts>
 bool came_further(const RankHistory& rank, const RankHistory& other, Counts counts) {
   for (const Membership& one : rank.now.memberships) {
@@ -174,7 +174,7 @@ void put(std::vector<uint64_t>& words, const Tally& tally) {
   }
 }
 
-/// Takes words from the front; once there are too few, nothing is right any more.
+/// Reader of words from the front; once there are too few, it stays failed.
 class Reader {
  public:
   explicit Reader(std::span<const uint64_t> words) : words_(words) {}
@@ -184,7 +184,7 @@ class Reader {
     words_ = words_.subspan(1);
     return word;
   }
-  /// A number of things of at least so many words.
+  /// Returns a number of things of at least so many words.
   uint64_t count(size_t words) {
     const uint64_t count = word();
     if (count <= words_.size() / words) return count;

@@ -17,7 +17,7 @@ bool fits(uint64_t used, uint64_t bytes, uint64_t limit) { return bytes <= limit
 
 BoardBudget::BoardBudget(const NodeBoard& board, uint32_t slot, uint32_t gpu, bool resumes)
     : board_(board), slot_(board.slot(slot)), mark_(gpu + 1) {
-  // On another GPU than before nothing is kept for the session: it must fit beside what is there.
+  // On another GPU than before nothing is kept for the session: it must fit beside the other programs.
   if (resumes && slot_.gpu.load() == mark_) reserved_ = slot_.memory.load();
   publish();
   slot_.gpu.store(mark_);

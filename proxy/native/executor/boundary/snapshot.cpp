@@ -6,7 +6,7 @@
 namespace jitc {
 namespace {
 
-/// So little is not worth the calls.
+/// Smallest amount that is worth the calls.
 constexpr uint64_t kSlack = 4u << 20;
 
 uint64_t sum(const std::map<uint64_t, uint64_t>& ranges) {

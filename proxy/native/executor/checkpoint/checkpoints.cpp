@@ -11,7 +11,7 @@
 
 namespace jitc {
 
-// -- what there is -----------------------------------------------------------------------------------
+// -- queries -----------------------------------------------------------------------------------------
 
 const BoundaryState* Checkpoints::find(uint64_t number) const {
   for (const BoundaryState& state : boundaries_)
@@ -31,7 +31,7 @@ const BoundaryState& Checkpoints::table(uint64_t boundary, bool earlier) const {
   return *state;
 }
 
-// -- on ------------------------------------------------------------------------------------------------
+// -- making boundaries ---------------------------------------------------------------------------------
 
 bool Checkpoints::record(const BoundaryState& state) {
   const PhaseTime time(core_.times.record);
@@ -67,7 +67,7 @@ void Checkpoints::pass(uint64_t number, bool skipped) {
   if (!skipped) announce(number);
 }
 
-/// With Lifecycle::mutex held. waited: for all that the device had to do.
+/// Ends the step. Requires Lifecycle::mutex. waited: for all work of the device.
 void Checkpoints::end_step(uint64_t number, bool waited) {
   core_.at.last_boundary = number;
   core_.issued.in_step = false;
@@ -75,7 +75,7 @@ void Checkpoints::end_step(uint64_t number, bool waited) {
   core_.life.changed.notify_all();
 }
 
-/// On the board: this rank is past boundary number.
+/// Shows on the board that this rank is past boundary number.
 void Checkpoints::announce(uint64_t number) {
   pairing.say_alone(boundaries_);
   pairing.forget_left(core_.board.job.group(core_.request.slot, peers_), boundaries_);
@@ -107,7 +107,7 @@ void Checkpoints::commit_known() {
     core_.backend->commit();
 }
 
-/// With Lifecycle::mutex held.
+/// Forgets boundaries before `first`. Requires Lifecycle::mutex.
 void Checkpoints::forget_before(uint64_t first) {
   const Plan::Pointer policy = plan.wanted();
   reserves_.name_first(core_.journal, first, boundaries_, *policy);
@@ -167,7 +167,7 @@ void Checkpoints::enter_unprotected_mode(const std::string& why, const std::stri
   if (!core_.backend->idle()) return;
   core_.completions.take_in();
   core_.results.take_in(result_reader(core_.journal),
-                        limits::kPendingResults + limits::kUnreadResults);  // more than is ever on the way
+                        limits::kPendingResults + limits::kUnreadResults);  // more than is ever in flight
   if (protected_.exchange(false))
     core_.notice(why + ": until the next boundary a fault cannot be recovered" +
                  (option.empty() ? "" : ". Give the service more with jitc-proxyd " + option));
@@ -187,7 +187,7 @@ void Checkpoints::drop_step() {
   step_.reset();
 }
 
-// -- back ----------------------------------------------------------------------------------------------
+// -- rolling back --------------------------------------------------------------------------------------
 
 void Checkpoints::forget_after(uint64_t boundary) {
   const bool later = core_.at.last_boundary != boundary || step_;
@@ -197,7 +197,7 @@ void Checkpoints::forget_after(uint64_t boundary) {
     copies_.drop(boundaries_.back().rows);
     boundaries_.pop_back();
   }
-  // Those that are made from now on are no older ones, whatever was committed before.
+  // Boundaries made after this roll-back are new, even if later ones had been committed.
   if (core_.journal.first_boundary() > boundary)
     reserves_.name_first(core_.journal, boundary, boundaries_, *plan.wanted());
   drop_step();
@@ -256,14 +256,14 @@ void Checkpoints::loaded() {
     core_.at.prepared = core_.at.last_boundary = boundaries_.back().number;
     core_.at.own_boundaries = boundaries_.back().own;
     plan.adopt(boundaries_.back().policy);
-    // The worker before was lost while it went back to a reserve.
+    // The previous worker was lost while it rolled back to a reserve.
     if (const uint64_t number = boundaries_.back().number; number < core_.journal.first_boundary())
       reserves_.name_first(core_.journal, number, boundaries_, *plan.wanted());
   }
   core_.slot().prepared.store(core_.at.last_boundary);
   pairing.show(boundaries_);
-  // The oldest boundary here need not be committed: before the first one is, the start is what is gone back
-  // to.
+  // The oldest boundary may be uncommitted: until the first commit, a roll-back goes to the start of the
+  // program.
   const uint64_t first = core_.journal.first_boundary();
   const auto oldest =
       std::ranges::find_if(boundaries_, [&](const BoundaryState& one) { return one.number >= first; });

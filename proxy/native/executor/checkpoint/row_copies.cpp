@@ -8,7 +8,7 @@
 
 namespace jitc {
 namespace {
-/// What is read at once: until then copies of what has not changed take room as well.
+/// Bytes read at once: until then copies of unchanged content take room as well.
 constexpr uint64_t kGroupBytes = 32 << 20;
 }  // namespace
 
@@ -58,7 +58,7 @@ bool RowCopies::measure_steady(std::span<const Wanted> wanted) {
   return core_.runs();
 }
 
-/// Content that an earlier boundary has a copy of needs no other one.
+/// Reuses the copy of an earlier boundary, if one has this content.
 bool RowCopies::reuse(const Wanted& one) {
   const auto& [row, earlier] = one;
   const bool same = row->hash != kNoHash && earlier && earlier->copied() && earlier->hash == row->hash;
@@ -71,7 +71,8 @@ bool RowCopies::reuse(const Wanted& one) {
   return true;
 }
 
-/// All at once where the device can; content that has no hash yet passes through the processor in any case.
+/// Reads all rows, at once where the device can; content that has no hash yet passes through the processor in
+/// any case.
 bool RowCopies::read_all(std::span<const Wanted> wanted, uint64_t sequence, Later* later) {
   BlockCopier* const copier = core_.backend->copier();
   std::vector<BlockCopy> blocks;
@@ -96,7 +97,7 @@ bool RowCopies::read_all(std::span<const Wanted> wanted, uint64_t sequence, Late
   return group.empty() || (core_.runs() && read_or_reuse(group, sequence));
 }
 
-/// At once. What turns out not to have changed has no copy of its own afterwards.
+/// Reads all rows at once. Rows that turn out not to have changed have no copy of their own afterwards.
 bool RowCopies::read_or_reuse(std::span<const Wanted> wanted, uint64_t sequence) {
   std::vector<char> known(wanted.size()), there(wanted.size());
   uint64_t bytes = 0;
@@ -137,7 +138,7 @@ bool RowCopies::read(LiveRow& row) const {
 
 bool RowCopies::read(LiveRow& row, uint64_t sequence) { return read(row) || without_copy(row, sequence); }
 
-/// It could not be read. Returns false.
+/// Handles a row that could not be read. Returns false.
 bool RowCopies::without_copy(LiveRow& row, uint64_t sequence) {
   core_.snapshot.give_back(row.copy, row.block.bytes);
   row.copy = LiveRow::kNoCopy;

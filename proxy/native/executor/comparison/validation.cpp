@@ -9,7 +9,7 @@
 namespace jitc {
 namespace {
 constexpr uint64_t kPiece = 1u << 20;
-/// How many blocks a text names.
+/// Number of blocks that a text names.
 constexpr size_t kNamed = 3;
 
 bool still_poisoned(const DeviceMemory& memory, const ops::LiveBlock& block) {

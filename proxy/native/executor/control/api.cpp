@@ -1,4 +1,4 @@
-// The C interface (executor_api.h). No exception leaves: a failure is a negative value and a text.
+// The C interface (executor_api.h). No exception leaves it: a failure is a negative value and a text.
 #include <cstdlib>
 #include <cstring>
 #include <new>

@@ -1,4 +1,4 @@
-// What the executor is made with, from its JSON document (jitc/executor_api.h).
+// Options with which the executor is made, read from their JSON document (jitc/executor_api.h).
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace jitc {
 namespace {
-/// A dictionary of texts.
+/// Reads a dictionary of texts.
 std::map<std::string, std::string, std::less<>> texts(const Json& json, const char* name) {
   std::map<std::string, std::string, std::less<>> found;
   const Json& listed = json.value(name, Json::object());

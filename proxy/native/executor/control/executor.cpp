@@ -13,7 +13,7 @@ namespace jitc {
 namespace {
 constexpr uint32_t kIllegalAddress = 700;  // cudaErrorIllegalAddress
 constexpr uint32_t kUnknown = 999;         // cudaErrorUnknown
-/// How long what a session has reported may take to be told, at its end.
+/// Longest time for delivering a session's reports at its end.
 constexpr std::chrono::seconds kTelling{10};
 }  // namespace
 
@@ -151,12 +151,12 @@ void Executor::fire(const Fault& fault, const std::string& detail) {
   if (!kind) return;
   switch (kind->carrier) {
     case ops::FaultCarrier::signal:
-      // To this thread, which thereby handles it before it goes on. A signal to the process may go to another
-      // thread, and this one would run the op meanwhile.
+      // Raised in this thread, which thereby handles it before it continues. A signal to the process may go
+      // to another thread, and this one would run the op meanwhile.
       raise(kind->signal);
       return;
     case ops::FaultCarrier::sessions: {
-      const std::lock_guard lock(mutex_);  // whoever ends one of them waits until it is broken
+      const std::lock_guard lock(mutex_);  // a thread that ends one of them waits until it is broken
       for (const auto& [number, session] : sessions_)
         session->break_device(kIllegalAddress, "sticky-error",
                               "an illegal memory access was encountered (injected fault)");

@@ -121,7 +121,7 @@ uint64_t boundary(const Json& request) { return get<uint64_t>(request, "boundary
 std::string path(const Json& request) { return get<std::string>(request, "path"); }
 std::vector<Transfer> blocks(const Json& request) { return get_all(request, "blocks", transfer); }
 
-/// The reply of a rank whose state is to be restored, or to serve others.
+/// Returns the reply of a rank whose state is to be restored, or to serve others.
 Json offered(Session& session, RecoverReply reply) {
   reply.tally = session.restorer().tally();
   return document(session.transfers().with_direct_path(std::move(reply)));

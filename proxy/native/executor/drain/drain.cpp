@@ -20,7 +20,7 @@ Drained Drain::await_patiently() {
   return core_.backend->idle() ? Drained::done : Drained::stopped;
 }
 
-/// more: where ops begin that can be given when it gives up.
+/// Waits until the device is idle. more: begin of the ops that can be submitted if it gives up.
 Drained Drain::await_before(uint64_t more) {
   const PhaseTime time(core_.times.drain);
   Lookout look(core_, checkpoints_, limit_.doubt());
@@ -54,7 +54,8 @@ void Drain::go_on() {
   if (checkpoints_.pairing.stands()) checkpoints_.pairing.stand({}, checkpoints_.boundaries());
 }
 
-/// What has a result is done when that is there; of what a replay comes to again, when it has come again.
+/// Returns what this rank waits for. An op with a result is done once the result exists; in a replay, once it
+/// exists again.
 Standing Drain::standing() const {
   auto& communications = core_.issued.table.communications();
   communications.learn_ranks(*core_.backend);

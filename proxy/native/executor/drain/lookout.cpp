@@ -23,7 +23,7 @@ bool Lookout::is_in_circle() {
   return false;
 }
 
-/// Nothing: it goes on.
+/// Returns the rank of the slot; nothing if it does not stand.
 std::optional<Stander> Lookout::stander(uint32_t slot) const {
   auto history = core_.board.job.history(slot);
   if (!history) return std::nullopt;

@@ -27,7 +27,7 @@ bool BoundaryFiles::load(const RecordLog::Place& journal, const RecordLog::Place
     log_.emplace(journal, spill);
     load_records(*log_);
   } catch (const Error&) {
-    // What was overwritten while it was read looks like damage.
+    // Records that were overwritten while they were read look like damage.
     if (!log_ || !log_->moved()) throw;
   }
   return !log_->moved();

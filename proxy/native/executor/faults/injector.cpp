@@ -22,13 +22,13 @@ std::string_view phase_of(const ops::OpHeader& op) {
   return kPhases[std::min<size_t>((op.flags & ops::kPhaseMask) >> ops::kPhaseShift, kPhases.size() - 1)];
 }
 
-/// The point that the op will pass.
+/// Returns the point that the op will pass.
 std::string_view point_of(const ops::OpHeader& op) {
   const ops::Point point = ops::traits(static_cast<ops::OpId>(op.op)).point;
   return point == ops::Point::none ? "" : kPoints[static_cast<size_t>(point) - 1];
 }
 
-/// Whether the fault's trigger is here. Counts down what has to go by first. A fault of the device is
+/// Returns whether the fault's trigger is here. Counts down what has to pass first. A fault of the device is
 /// reported to it before it gets the op, so such faults know points by the op that will pass them.
 bool reached(Fault& fault, const ops::OpHeader& op, std::string_view point, uint64_t boundary) {
   if (fault.of_device()) {
@@ -47,7 +47,7 @@ bool reached(Fault& fault, const ops::OpHeader& op, std::string_view point, uint
   --fault.skip;
   return false;
 }
-/// The first collective of an op, in parentheses; empty for other ops.
+/// Returns the first collective of an op, in parentheses; empty for other ops.
 std::string collective_of(const ops::OpHeader& op) {
   if (static_cast<ops::OpId>(op.op) != ops::OpId::collective) return {};
   const auto& group = as<ops::Collective>(op);

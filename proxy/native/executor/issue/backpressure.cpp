@@ -9,9 +9,9 @@
 
 namespace jitc {
 
-/// Some ops have results that are as large as the program likes.
+/// Promises a result; some ops have results that are as large as the program likes.
 void Backpressure::promise_result(const ops::OpHeader& op, const ops::OpInfo& info) {
-  constexpr uint64_t kSmall = 256;  // with what a result costs beside its bytes
+  constexpr uint64_t kSmall = 256;  // overhead of a result beside its bytes
   if (!info.waits || core_.results.known(op.sequence)) return;
   uint64_t bytes = kSmall;
   switch (ops::traits(info).result_size) {

@@ -16,7 +16,7 @@ constexpr uint32_t kOutOfMemory = 2;  // cudaErrorMemoryAllocation
 void OpIssuer::issue(const ops::OpHeader& op) {
   if (core_.issued.in_step) note_window(op);
   if (core_.at.last_boundary && Replay::reads_what_steers(op)) ++core_.at.steering_reads;
-  // On a stream that does not exist nothing runs, so that no progress can tell of it.
+  // Nothing runs on a stream that does not exist, so no progress covers the op.
   const uint64_t stream = wire::stream_of(op);
   const bool counts = stream == 0 || core_.issued.table.streams().contains(stream);
   if (counts) core_.progress.give(stream, op.sequence);
@@ -32,12 +32,12 @@ void OpIssuer::issue(const ops::OpHeader& op) {
       info->id == ops::OpId::communicator_destroy || info->id == ops::OpId::communicator_abort;
   if (leaves) core_.issued.table.communications().learn_ranks(*core_.backend);
   core_.backend->enqueue(op);
-  // It was refused where it was placed, and the client may wait for the stream to come past it.
+  // The op was refused at its call, and the client may wait for the stream to pass it.
   if (counts && info->waits && core_.results.status(op.sequence).value_or(0) != 0) skip(op);
   note_resource(op, *info);
 }
 
-/// The program has too much of a kind (limits.h).
+/// Refuses an op with which the program would have too much of a kind (limits.h).
 void OpIssuer::refuse_excess(const ops::OpHeader& op, const ops::OpInfo& info,
                              const ResourceTable::Excess& excess) {
   const std::string text =
@@ -47,16 +47,16 @@ void OpIssuer::refuse_excess(const ops::OpHeader& op, const ops::OpInfo& info,
   skip(op);
 }
 
-/// In its place the back end gets an op that does nothing: progress passes it when it is its turn.
+/// Submits an op that does nothing in its place: progress passes it when it is its turn.
 void OpIssuer::skip(const ops::OpHeader& op) {
   ops::LiveSet nothing;
   nothing.header = {sizeof(nothing), static_cast<uint16_t>(ops::OpId::live_set), 0, op.stream, op.sequence};
   core_.backend->enqueue(nothing.header);
 }
 
-/// What could not be made was answered so: in replay it must not be there either, and a communicator whose
-/// ranks did not come is not waited for again. The end of a capture that failed is no such case, it has to
-/// come.
+/// Returns whether the op failed to make its resource when it first ran: in replay the resource must not
+/// exist either, and a communicator whose ranks did not come is not waited for again. The end of a failed
+/// capture does not count: it has to run.
 bool OpIssuer::failed_before(const ops::OpHeader& op) const {
   const ops::Making making = ops::traits(static_cast<ops::OpId>(op.op)).making;
   const bool made_once = making == ops::Making::synchronous || making == ops::Making::with_others;
@@ -80,7 +80,7 @@ void OpIssuer::pass(const ops::OpHeader& op) {
   ++core_.at.ops_executed;
 }
 
-/// All ops up to this one have run.
+/// Notes that all ops up to this one have run.
 void OpIssuer::note_done(const ops::OpHeader& op) {
   core_.progress.drained(wire::stream_of(op), op.sequence);
   pass(op);
@@ -93,7 +93,8 @@ void OpIssuer::completed(uint64_t sequence, uint32_t status, std::span<const std
   completed_.payload.assign(payload.begin(), payload.end());
 }
 
-/// Module images are the node's, not the device's: whatever executes, they are taken and found here.
+/// Serves module images, which belong to the node, not to the device: every device's images are stored and
+/// found here.
 bool OpIssuer::serve_image(const ops::OpHeader& op) {
   images_used_ = op.sequence;
   try {

@@ -9,8 +9,8 @@
 namespace jitc {
 namespace {
 constexpr size_t kPart = 1u << 20;
-/// Free chunks keep their memory, for a page fault costs ten times what a copy does: as many as the
-/// minibatches of late needed, and between so many.
+/// Bounds on the free chunks that keep their memory, as many as recent minibatches needed: a page fault costs
+/// ten times what a copy does.
 constexpr size_t kLeastKept = 2, kMostKept = 64;
 }  // namespace
 
@@ -113,7 +113,7 @@ void Journal::truncate(uint64_t position) {
   release_unneeded(listed_ - end);
 }
 
-/// Whatever instruction the process is killed at: what is to stay is named before the rest is void.
+/// Names the reserves before it voids the rest, so that the process may be killed at any instruction.
 void Journal::set_first_boundary(uint64_t number, const Reserves& reserves) {
   for (size_t i = 0; i < reserves.size(); ++i)
     header().reserves[i].store(guarded(reserves[i]), std::memory_order_release);
@@ -122,8 +122,8 @@ void Journal::set_first_boundary(uint64_t number, const Reserves& reserves) {
   first_boundary_.store(number, std::memory_order_release);
 }
 
-/// used: chunks that are not free. What is needed is forgotten chunk by chunk: one large minibatch is soon
-/// over.
+/// Releases chunks beyond recent need. used: chunks that are not free. The need decays chunk by chunk: one
+/// large minibatch is soon over.
 void Journal::release_unneeded(size_t used) {
   const size_t needed = std::clamp(needed_, kLeastKept, kMostKept);
   needed_ = std::max(needed - 1, used);

@@ -101,7 +101,8 @@ bool RecordLog::moved() const { return read_word(header().head) != head(); }
 
 bool RecordLog::has_boundary(uint64_t number) const { return is_among(number, first_boundary(), reserves_); }
 
-/// The header names what stays before it says that the rest is void: read in the other order.
+/// Returns whether the boundary still exists. The header names reserves before it voids the rest: read in the
+/// other order.
 bool RecordLog::still_has_boundary(uint64_t number) const {
   const uint64_t first = read_word(header().first_boundary);
   Reserves reserves;
@@ -136,7 +137,7 @@ uint64_t RecordLog::after(const RecordHeader& record) {
 
 std::optional<RecordLog::Checked> RecordLog::checked(uint64_t position) const {
   const std::byte* const start = address(position);
-  RecordHeader header;  // a copy: what it says does not change between a look and the next
+  RecordHeader header;  // a copy: its fields do not change between two reads
   std::memcpy(&header, start, sizeof(header));
   const uint64_t room = kChunkBytes - position % kChunkBytes - sizeof(header);
   if (header.position != position || header.size > room) return {};

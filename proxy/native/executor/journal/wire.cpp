@@ -10,11 +10,11 @@
 namespace jitc::wire {
 namespace {
 
-/// Of lt_matmul, before the description: alpha, beta, algorithm.
+/// Bytes of lt_matmul before the description: alpha, beta, algorithm.
 constexpr uint64_t kLtFixed = 2 * sizeof(ops::BlasSlot) + 64;
 constexpr uint16_t kKnownFlags = ops::kFlagWait | ops::kPhaseMask | ops::kFlagOtherThread;
 
-/// Reads protobuf fields; every function throws Error at the end of the message.
+/// Reader of protobuf fields; every function throws Error at the end of the message.
 class Reader {
  public:
   explicit Reader(Bytes message) : rest_(message) {}
@@ -72,7 +72,7 @@ void check_copy_size(const OpView& op, uint64_t bytes) {
   if (bytes > kMaximumCopy) refuse(op, "copies more than 1 MiB at once");
 }
 
-/// Whether what is left of a record, which is padded to 8, are so many bytes.
+/// Returns whether the rest of a record, which is padded to 8, is so many bytes.
 constexpr bool holds(uint64_t left, uint64_t bytes) { return bytes <= left && left - bytes < 8; }
 
 void check_image_size(const OpView& op, uint64_t bytes) {
@@ -137,7 +137,7 @@ void check_tensors(const OpView& op, uint64_t left) {
     refuse(op, "does not hold as many tensors as it says");
 }
 
-/// Operands and payload must be what the op's rule says; `left` is what the record has after the operands.
+/// Checks operands and payload by the op's rule; `left` is what the record has after the operands.
 template <class Op>
 void check_payload(const OpView& op, uint64_t left) {
   using ops::Check;
@@ -166,7 +166,7 @@ void check_payload(const OpView& op, uint64_t left) {
     check_scaled_description(op, left);
   else if constexpr (kRule == Check::tensors)
     check_tensors<Op>(op, left);
-  else  // a device's operator library looks into its calls itself
+  else  // a device's operator library checks its calls itself
     static_assert(kRule == Check::none || kRule == Check::operator_call, "a rule that nobody checks");
 }
 

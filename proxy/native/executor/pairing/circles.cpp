@@ -12,8 +12,9 @@ int32_t rank_in(const Tally& done, uint64_t communicator) {
   return one ? one->rank : Membership::kUnknown;
 }
 
-/// A communicator that ranks have made collectives of has been joined by all of them: who is not in it has no
-/// part in it. Of one that is being joined that is not known.
+/// Returns whether a rank has not come to an awaited collective. A communicator that ranks have made
+/// collectives of has been joined by all of them: a rank that is not in it has no part in it. While it is
+/// being joined that is not known.
 bool is_behind(const Tally& done, const Membership& awaited) {
   const Membership* const its = done.find(awaited.communicator);
   if (!its) return awaited.collectives == 1;
@@ -26,8 +27,8 @@ bool owes(const Tally& done, const Exchange& awaited, int32_t whom) {
   return done.exchanged(awaited.communicator, whom, !awaited.received) < awaited.count;
 }
 
-/// Whether the other one has given its part, and that is not done: what is done there needs nobody there any
-/// more.
+/// Returns whether the other rank has submitted its part, and that is not done: it then needs no further op
+/// of that rank.
 bool has_open(const Standing& there, const Membership& awaited) {
   if (!there.waits.find(awaited.communicator)) return false;
   const Membership* const finished = there.finished.find(awaited.communicator);
@@ -57,16 +58,16 @@ Waits waits_for(const Stander& rank, const Stander& other) {
   return found;
 }
 
-/// All ranks, this one first, and which of them waits for which; looked up where it is asked for.
+/// All ranks, this one first, and which of them waits for which; looked up on demand.
 class Graph {
  public:
   Graph(const Stander& mine, std::span<const Stander> others)
       : mine_(mine), others_(others), size_(others.size() + 1), edges_(size_ * size_) {}
 
-  /// Whether a circle leads through this rank in which one waits surely for the next; least: of each.
+  /// Returns whether a circle leads through this rank in which one waits surely for the next; least: of each.
   bool has_circle(Waits least) {
     const auto ahead = reached([&](size_t from, size_t to) { return edge(from, to) >= least; });
-    if (ahead.size() == 1) return false;  // this one waits for nobody
+    if (ahead.size() == 1) return false;  // this one waits for no rank
     const auto behind = reached([&](size_t from, size_t to) { return edge(to, from) >= least; });
     return std::ranges::any_of(ahead, [&](size_t from) {
       return std::ranges::any_of(behind, [&](size_t to) { return edge(from, to) == Waits::surely; });
@@ -80,7 +81,7 @@ class Graph {
     if (!known) known = from == to ? Waits::no : waits_for(at(from), at(to));
     return *known;
   }
-  /// From this rank on, which is reached itself.
+  /// Returns the ranks reached from this one, itself included.
   template <class Next>
   std::vector<size_t> reached(Next next) const {
     std::vector<char> known(size_);

@@ -9,7 +9,7 @@
 
 namespace jitc {
 namespace {
-/// Adds a communicator that was joined after all that is kept.
+/// Adds a communicator that was joined after the newest boundary that is kept.
 void add(Tally& tally, const ops::CommunicatorCreate& op) {
   const uint64_t name = communicator_name(op.unique_id);
   if (op.ranks < 2 || tally.find(name)) return;

@@ -1,9 +1,9 @@
-// While a lost peer is rebuilt: what is kept on this device alone goes to memory of the node as well.
+// Copies to memory of the node what is kept on this device alone, while a lost peer is rebuilt.
 //
 // In peer mode the newest boundary of a rank lacks copies of what its peers hold. From the moment when a peer
 // is lost until it has that state again, losing this rank too would end the job. Called in control threads
 // while the dispatcher is parked, beside the rebuilding of the peer. Promise: a boundary that it completes
-// can be restored without peers; what it cannot keep is as it was before.
+// can be restored without peers; a boundary that it cannot keep stays as it was before.
 #include "executor/checkpoint/checkpoints.h"
 #include "executor/checkpoint/row_copies.h"
 #include "executor/core/session_core.h"
@@ -29,8 +29,8 @@ RecoverReply Recovery::keep(uint64_t epoch, uint32_t timeout_ms) {
   return reply;
 }
 
-/// Nobody has begun the next step, so allocations without copies still are what they were at the boundary;
-/// their hashes say so.
+/// Keeps the newest boundary. No rank has begun the next step, so allocations without copies still are what
+/// they were at the boundary; their hashes prove it.
 RecoverReply Recovery::keep_newest() {
   BoundaryState state = parts_.checkpoints.newest();
   std::vector<LiveRow> bare;

@@ -27,7 +27,7 @@ uint64_t end_of(const std::vector<Transfer>& blocks) {
               std::to_string(block.address) + " " + why);
 }
 
-/// The content that is there is the one that was asked for.
+/// Checks that the content is the one that was asked for.
 void check(const Backend& backend, const std::vector<Transfer>& blocks) {
   std::vector<MemoryRange> ranges;
   for (const Transfer& block : blocks) ranges.push_back({block.address, block.bytes});
@@ -39,7 +39,7 @@ void check(const Backend& backend, const std::vector<Transfer>& blocks) {
   }
 }
 
-/// Nothing moves that could not be checked.
+/// Requires hashes: nothing moves that could not be checked.
 void require_hashes(const std::vector<Transfer>& blocks) {
   for (const Transfer& block : blocks)
     if (block.bytes && block.hash == kNoHash) refuse(block, "is asked for without the hash of its content");
@@ -84,7 +84,7 @@ uint64_t PeerTransfer::import_blocks(const std::string& path, const std::vector<
   const uint64_t bytes = move_all(blocks, [&](const Transfer& block) {
     return core_.backend->write(block.address, {map.data() + block.offset, block.bytes});
   });
-  check(*core_.backend, blocks);  // what has arrived, so that the way here is checked too
+  check(*core_.backend, blocks);  // content that has arrived, so that the transfer is checked too
   restorer_.arrived(blocks);
   return bytes;
 }

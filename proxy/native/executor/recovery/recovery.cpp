@@ -12,7 +12,8 @@
 
 namespace jitc {
 namespace {
-/// A healthy rank inside an optimizer step finishes what it was given; such a step waits for nobody.
+/// Time for a healthy rank inside an optimizer step to finish the ops already submitted. It waits for no
+/// other rank.
 constexpr auto kDrainTime = std::chrono::seconds(10);
 }  // namespace
 
@@ -20,7 +21,7 @@ constexpr auto kDrainTime = std::chrono::seconds(10);
 
 Position Recovery::fence(uint64_t epoch) {
   Lifecycle& life = core_.life;
-  // First: a call of an earlier recovery that is under way holds the session, and ends when it sees this.
+  // First: a call of an earlier recovery that is in flight holds the session, and ends when it sees this.
   uint64_t newest = *life.newest_epoch;
   while (newest < epoch && !life.newest_epoch->compare_exchange_weak(newest, epoch)) {
   }
@@ -53,15 +54,15 @@ Position Recovery::fence(uint64_t epoch) {
   return position;
 }
 
-/// running -> fenced. If the optimizer step under way needs no other rank, ops already issued run to their
-/// end.
+/// Takes the session from running to fenced. If the optimizer step in progress needs no other rank, ops
+/// already issued run to their end.
 void Recovery::stop_dispatcher(Lifecycle::Lock& lock) {
   Lifecycle& life = core_.life;
   life.state = Lifecycle::State::fenced;
   core_.board.job.ring();
   life.changed.notify_all();
-  // Only behind the barrier: without it the dispatcher is ahead of streams that may wait for a lost peer.
-  // What the policy is by now says nothing of the step that is under way.
+  // Only behind the barrier: without it the dispatcher is ahead of streams that may wait for a lost peer. The
+  // current policy says nothing of the step in progress.
   const Issued& issued = core_.issued;
   life.drain = issued.in_step && !issued.step_collectives && issued.behind_barrier;
   if (life.drain) {
@@ -73,11 +74,11 @@ void Recovery::stop_dispatcher(Lifecycle::Lock& lock) {
   park_dispatcher(lock);
 }
 
-/// -> fenced: when this returns the dispatcher is parked and nothing runs any more.
+/// Fences the session: when this returns the dispatcher is parked and nothing runs any more.
 void Recovery::park_dispatcher(Lifecycle::Lock& lock) {
   core_.stop_backend(lock);
   core_.life.changed.wait(lock, [&] { return core_.life.parked; });
-  lock.unlock();  // a copy that failed may be about to say so
+  lock.unlock();  // a copy that failed may be about to report it
   parts_.late.give_up();
   lock.lock();
   if (GraphContents* const graphs = core_.backend->graph_contents())
@@ -85,9 +86,9 @@ void Recovery::park_dispatcher(Lifecycle::Lock& lock) {
   core_.life.restored = core_.issued.quiet;
 }
 
-// -- on ------------------------------------------------------------------------------------------------
+// -- advancing -----------------------------------------------------------------------------------------
 
-/// Nothing has run since the boundary was made.
+/// Returns whether nothing has run since the boundary was made.
 bool Recovery::is_at(uint64_t boundary) const {
   const Checkpoints& checkpoints = parts_.checkpoints;
   return core_.life.restored && core_.issued.quiet && parts_.restorer.memory_is_whole() &&
@@ -95,7 +96,7 @@ bool Recovery::is_at(uint64_t boundary) const {
          core_.at.dispatched == checkpoints.newest().sequence;
 }
 
-/// What a step has done in which other threads have a part is not what it does on another rank.
+/// Finishes the step. A step in which other threads take part may do something else on another rank.
 RecoverReply Recovery::finish_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch) {
   RecoverReply reply = go_to(boundary, timeout_ms, epoch);
   const std::lock_guard lock(core_.life.mutex);

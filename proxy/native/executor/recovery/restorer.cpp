@@ -17,10 +17,10 @@
 
 namespace jitc {
 namespace {
-/// Copies that go back to the device at once.
+/// Bytes of copies that are written to the device at once.
 constexpr uint64_t kGroupBytes = 1u << 30;
 
-/// The parts of the allocations that no row covers. Rows may overlap each other.
+/// Returns the parts of the allocations that no row covers. Rows may overlap each other.
 std::vector<MemoryRange> parts_without(const std::vector<Resources::Allocation>& allocations,
                                        std::vector<LiveRow> rows) {
   std::ranges::sort(rows, {}, [](const LiveRow& row) { return row.block.address; });
@@ -40,7 +40,7 @@ std::vector<MemoryRange> parts_without(const std::vector<Resources::Allocation>&
   return parts;
 }
 
-/// No peer can give back a device variable.
+/// Returns an error for missing device variables: no peer can supply them.
 std::string error_of_variables(const RecoverReply& reply) {
   const auto found = std::ranges::find_if(reply.missing, &LiveRow::variable);
   if (found == reply.missing.end()) return {};
@@ -72,8 +72,8 @@ RecoverReply Restorer::roll_back(uint64_t boundary, uint64_t epoch, const std::v
   return restore_to(parts_.checkpoints.find(boundary));
 }
 
-/// Whether the session had nothing yet when its process passed the boundary, and all that came since is in
-/// the journal.
+/// Returns whether the session had nothing yet when its process passed the boundary, and the journal has
+/// everything since.
 bool Restorer::starts_after(uint64_t boundary) const {
   const Journal& journal = core_.journal;
   if (journal.head() != 0 || boundary == 0) return journal.head() == 0;
@@ -84,7 +84,7 @@ bool Restorer::starts_after(uint64_t boundary) const {
          as<ops::Boundary>(first).boundary >= boundary;
 }
 
-/// Back to the start of the session, as it was with the others at this boundary.
+/// Rolls back to the start of the session, as it was with the others at this boundary.
 RecoverReply Restorer::restart(uint64_t boundary) {
   parts_.boundaries.import_at({});
   parts_.checkpoints.forget_after(boundary);
@@ -103,7 +103,7 @@ RecoverReply Restorer::restore_to(const BoundaryState* state) {
     return {false, error, 0, {}};
   core_.issued.table.reset(state->resources);
   const auto kept = keep_what_holds(*state, reply);
-  // JITC_POISON, validations: a replay cannot lean on what is allocated and was not kept.
+  // JITC_POISON, validations: a replay must not rely on allocations that were not kept.
   if (core_.options.poison || parts_.gate.validations.repeats())
     core_.backend->poison_all(parts_without(state->resources.allocations, kept));
   restore_rows(*state, kept, reply);
@@ -155,14 +155,14 @@ void Restorer::go_on_from(const BoundaryState& state) {
   at.committed = std::min(at.committed.load(), state.number);
 }
 
-/// Descriptions of cuDNN plans are read when a plan is used: a damaged one is reported now.
+/// Checks descriptions of cuDNN plans, which are read when a plan is used: a damaged one is reported now.
 bool Restorer::whole_plans(const Resources& resources, std::string& error) {
   return std::ranges::all_of(resources.dnn_plans, [&](const Resources::DnnPlan& plan) {
     return !core_.images.image(plan.hash, plan.bytes, error).empty();
   });
 }
 
-/// Never copied: what a healthy rank still has is as good as its hash says. All else is missing.
+/// Returns rows without a copy whose content a healthy rank still has, by its hash. All others are missing.
 std::vector<LiveRow> Restorer::keep_what_holds(const BoundaryState& state, RecoverReply& reply) {
   std::vector<LiveRow> rows;
   for (const LiveRow& row : state.rows)
@@ -177,20 +177,20 @@ std::vector<LiveRow> Restorer::keep_what_holds(const BoundaryState& state, Recov
   return kept;
 }
 
-/// What a healthy rank has not changed since the boundary needs no copy either.
+/// Restores rows. Content that a healthy rank has not changed since the boundary needs no copy either.
 void Restorer::restore_rows(const BoundaryState& state, const std::vector<LiveRow>& kept,
                             RecoverReply& reply) {
   std::vector<LiveRow> copies, same = kept;
   std::ranges::copy_if(state.rows, std::back_inserter(copies), &LiveRow::copied);
   if (!memory_lost_) std::ranges::move(take_unchanged(copies), std::back_inserter(same));
   if (restore_copies(copies, reply)) return;
-  // Rows may overlap: a damaged copy may lie over what had been found to hold.
+  // Rows may overlap: a damaged copy may lie over rows that had been found unchanged.
   const auto now = parts_.copies.hashes_of(same);
   for (size_t i = 0; i < same.size(); ++i)
     if (now[i] != same[i].hash) reply.missing.push_back(same[i]);
 }
 
-/// Takes the rows out whose allocations still hold what they are to hold.
+/// Removes and returns the rows whose allocations still have the wanted content.
 std::vector<LiveRow> Restorer::take_unchanged(std::vector<LiveRow>& rows) const {
   const auto now = parts_.copies.hashes_of(rows);
   std::vector<LiveRow> changed, unchanged;
@@ -200,7 +200,8 @@ std::vector<LiveRow> Restorer::take_unchanged(std::vector<LiveRow>& rows) const 
   return unchanged;
 }
 
-/// What the device does not take is written block by block; what does not arrive has not its hash then.
+/// Writes rows back, block by block if the device does not take them at once; a block that is not written
+/// fails its hash.
 void Restorer::put_back(const std::vector<LiveRow>& rows) {
   if (put_back_at_once(rows)) return;
   uint64_t bytes = 0;
@@ -212,7 +213,7 @@ void Restorer::put_back(const std::vector<LiveRow>& rows) {
   });
 }
 
-/// In groups, between which a newer recovery can put an end to it.
+/// Writes rows back in groups, between which a newer recovery can end it.
 bool Restorer::put_back_at_once(const std::vector<LiveRow>& rows) {
   BlockCopier* const copier = core_.backend->copier();
   if (!copier) return false;
@@ -230,8 +231,8 @@ bool Restorer::put_back_at_once(const std::vector<LiveRow>& rows) {
   return true;
 }
 
-/// Compares what has arrived with the hash that the copy was made with: a damaged copy is as good as none.
-/// False when there is one.
+/// Restores copies and compares the content with the hash that the copy was made with: a damaged copy is as
+/// good as none. Returns false if there is one.
 bool Restorer::restore_copies(const std::vector<LiveRow>& rows, RecoverReply& reply) {
   put_back(rows);
   core_.life.stop_if_outdated(core_.life.command_epoch);

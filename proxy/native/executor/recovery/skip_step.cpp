@@ -1,8 +1,8 @@
-// On to the next boundary without running the step: a peer has run it, and gives back what it changed.
+// Advances to the next boundary without running the step; a peer ran it and supplies what it changed.
 //
-// What only this rank knows comes from its pre-step copies; ops of the step are looked at, not run. What
-// other ranks know too was the same there before the step, which the service compares: equal content and the
-// same step give equal content.
+// Blocks that only this rank has come from their pre-step copies; ops of the step are examined, not run.
+// Blocks that other ranks have too were the same there before the step, which the service compares: equal
+// content and the same step yield equal content.
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -22,9 +22,9 @@
 namespace jitc {
 namespace {
 
-/// The block as it was when the step was about to begin, with a copy that holds that, where there is one.
-/// Without a hash it is not known what it was. classified: then a block that is not in the step's record was
-/// as at the boundary.
+/// Returns the block as it was when the step was about to begin, with a copy of that content if there is one.
+/// Without a hash the content is unknown. classified: then a block that is not in the step's record was as at
+/// the boundary.
 LiveRow before_step(const LiveRow& wanted, const BoundaryState* base, const StepState* step,
                     bool classified) {
   const auto find = [&](const std::vector<LiveRow>& rows) -> const LiveRow* {
@@ -78,7 +78,7 @@ const RecordHeader* Restorer::wait_for_boundary_op(uint64_t boundary, uint32_t t
   return find_boundary_op(core_.journal, boundary);
 }
 
-/// The step that ends with this op.
+/// Skips the step that ends with this op.
 RecoverReply Restorer::skip_to(const RecordHeader& boundary_op) {
   const auto& op = as<ops::Boundary>(op_of(boundary_op));
   const std::optional<StepState> step = parts_.checkpoints.step();
@@ -101,8 +101,8 @@ RecoverReply Restorer::skip_to(const RecordHeader& boundary_op) {
   return reply;
 }
 
-/// Restores what this rank alone knows. What others know is missing in the reply; what cannot be had ends the
-/// attempt.
+/// Restores what only this rank has. Blocks of other ranks are missing in the reply; a block that cannot be
+/// had ends the attempt.
 RecoverReply Restorer::restore_skipped(const ops::Boundary& op, const BoundaryState* base,
                                        const StepState* step) {
   const Plan::Pointer plan = parts_.checkpoints.plan.wanted();
@@ -126,9 +126,9 @@ RecoverReply Restorer::restore_skipped(const ops::Boundary& op, const BoundarySt
   return reply;
 }
 
-/// Whether the step changes such blocks, only ranks know that have run it. So they are missing, with what
-/// they were before the step; where there is a copy of that, it is in place, for the case that the step
-/// leaves them alone.
+/// Puts blocks in place. Only ranks that have run the step know whether it changes them. So they are missing,
+/// with their hashes before the step; a copy of that content is put in place, in case the step does not
+/// change them.
 void Restorer::put_in_place(std::vector<LiveRow> replicated, RecoverReply& reply) {
   std::vector<LiveRow> copies;
   std::ranges::copy_if(replicated, std::back_inserter(copies), &LiveRow::copied);
@@ -177,7 +177,7 @@ bool Restorer::skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::s
   return true;
 }
 
-/// False when only running the op gives its result.
+/// Skips an op with a result. Returns false if only running the op yields its result.
 bool Restorer::skip_result(const ops::OpHeader& op) {
   if (core_.results.known(op.sequence)) return true;
   switch (ops::traits(static_cast<ops::OpId>(op.op)).skipped) {

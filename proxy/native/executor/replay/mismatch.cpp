@@ -1,4 +1,4 @@
-// Results that a replay gives otherwise: tolerated, or the end of this replay.
+// Results that differ in a replay: tolerated, or the end of this replay.
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -12,7 +12,7 @@
 namespace jitc {
 namespace {
 
-/// What the program looked at, if the op is one that reads numbers; else nothing can be tolerated.
+/// Returns the element type that the program read, if the op reads numbers; else no difference is tolerated.
 uint32_t element_of(const ops::OpHeader& op) {
   const bool says = ops::traits(static_cast<ops::OpId>(op.op)).reads == ops::Reads::elements;
   return says ? as<ops::CopyD2h>(op).element : 0;
@@ -36,8 +36,8 @@ bool Replay::reads_what_steers(const ops::OpHeader& op) {
   return reads == ops::Reads::bytes || (reads == ops::Reads::elements && !element_of(op));
 }
 
-/// It did not when the program had it: often for what others did meanwhile (a rank of a communicator is
-/// gone).
+/// Stops a replay in which the op fails. It did not fail for the program: often others are the cause (a rank
+/// of a communicator is lost).
 void Replay::fails(uint64_t sequence, const ops::OpHeader& op, uint32_t status,
                    std::span<const std::byte> payload) {
   std::string why(reinterpret_cast<const char*>(payload.data()), payload.size());

@@ -34,8 +34,8 @@ bool Replay::await(const RecordHeader& record) {
   return core_.life.wait(waits_, [&] { return reached_again(record); });
 }
 
-/// Also of an op that came after the state was restored: the client may have read it of the worker before. It
-/// is not trusted: a stream that has done all that it was given has got there.
+/// Waits also for an op that came after the state was restored: the client may have read it from the previous
+/// worker. It is not trusted: a stream that has done all submitted work has come far enough.
 bool Replay::await_known(const ops::Known& op) {
   if (is_known(op)) return true;
   core_.backend->flush();
@@ -50,7 +50,7 @@ bool Replay::is_known(const ops::Known& op) const {
 bool Replay::reached_again(const RecordHeader& record) const {
   if (record.kind == RecordKind::result) {
     if (core_.results.status(record.sequence).value_or(1) != 0)
-      return true;  // an error, or nobody wants it any more
+      return true;  // an error, or a result that is not needed any more
     return core_.progress.noted_again(record.sequence);
   }
   const auto payload = record.payload();

@@ -53,7 +53,7 @@ void CompletionQueue::put(Entry entry) {
   wake_.notify_one();
 }
 
-/// Many bytes are left to another thread: this one has the device's work to do.
+/// Sends, or leaves many bytes to another thread: this one has the device's work to do.
 void CompletionQueue::send() {
   constexpr uint64_t kMuch = 64 << 10;
   std::shared_ptr<CompletionSender> sender;
@@ -145,7 +145,7 @@ int64_t CompletionQueue::compose(std::span<std::byte> out) {
   return static_cast<int64_t>(prefix + records.size());
 }
 
-/// False: it does not fit into what is left.
+/// Writes the first result. Returns false if it does not fit into the room left.
 bool CompletionQueue::write_first(std::vector<std::byte>& records, size_t room) {
   const auto& [kind, status, sequence, bytes] = urgent_.front();
   if (records.size() + wire::completion_size(bytes.size) > room) return false;

@@ -69,8 +69,8 @@ bool Progress::noted_again(uint64_t sequence) const {
   return sequence <= floor_ || again_.contains(sequence);
 }
 
-/// The ops before the report have been given: a stream that has done all it was given has got as far as was
-/// reported.
+/// Returns whether a stream has come as far as was reported. The ops before the report have been submitted: a
+/// stream that has done all of them has.
 bool Progress::reached(const StreamProgress& reported) const {
   const auto found = streams_.find(reported.stream);
   if (reported.sequence <= floor_ || found == streams_.end()) return true;

@@ -14,7 +14,7 @@ namespace jitc {
 namespace {
 
 constexpr const char* kMethod = "/jitc.v1.Session/Ops";
-/// How long a client that reconnects waits for its own old stream to end.
+/// Longest time that a client that reconnects waits for its own old stream to end.
 constexpr auto kHandover = std::chrono::milliseconds(2000);
 
 struct Refused {
@@ -49,7 +49,7 @@ uint64_t results_received(const std::string& text) {
 
 }  // namespace
 
-/// What the transport's callbacks get.
+/// Context of the transport's callbacks.
 struct OpServer::Client {
   Client(OpServer& of, std::shared_ptr<Session> its, std::shared_ptr<CallSender> sender)
       : server(of), session(std::move(its)), stream(session, std::move(sender)) {}
@@ -79,12 +79,12 @@ OpServer::~OpServer() {
   api_->stop(server_);
 }
 
-// -- what the transport calls --------------------------------------------------------------------------
+// -- callbacks of the transport ------------------------------------------------------------------------
 
 void* OpServer::begin(void* self, jitc_call* call, const jitc_metadata* metadata, size_t count,
                       jitc_ending* ending) {
   OpServer& server = *static_cast<OpServer*>(self);
-  auto sender = std::make_shared<CallSender>(*server.api_, call);  // gives the call back where it is refused
+  auto sender = std::make_shared<CallSender>(*server.api_, call);  // releases the call if it is refused
   try {
     std::unordered_map<std::string, std::string> named;
     for (size_t i = 0; i < count; ++i) named[metadata[i].key] = metadata[i].value;
@@ -112,7 +112,7 @@ void OpServer::closed(void* client) {
   over->server.release(over->session.get());
 }
 
-// -- who may have a session ----------------------------------------------------------------------------
+// -- owners of sessions --------------------------------------------------------------------------------
 
 OpServer::Client* OpServer::admit(std::shared_ptr<CallSender> sender,
                                   const std::unordered_map<std::string, std::string>& metadata) {
@@ -141,7 +141,7 @@ OpServer::Client* OpServer::admit(std::shared_ptr<CallSender> sender,
   }
 }
 
-/// Waits for an owner that is about to end; false when another one is connected.
+/// Waits for an owner that is about to end. Returns false if another one is connected.
 bool OpServer::claim(Session* session) {
   std::unique_lock lock(mutex_);
   const auto free = [&] { return stops_ || !owned_.contains(session); };

@@ -7,10 +7,10 @@
 
 namespace jitc {
 namespace {
-constexpr size_t kMessageBytes = size_t{4} << 20;  // CompletionQueue::kMaximumPayload and what goes with it
+constexpr size_t kMessageBytes = size_t{4} << 20;  // CompletionQueue::kMaximumPayload, and its overhead
 }
 
-/// A session that nobody is attached to any more refuses everything: no fault of the message.
+/// Submits; a session to which no client is attached any more refuses everything: no fault of the message.
 template <class Submit>
 bool OpStream::guarded(Submit submit, jitc_ending& why) {
   try {
@@ -38,7 +38,7 @@ bool OpStream::message(Bytes message, jitc_ending& why) {
   return true;
 }
 
-/// With the mutex.
+/// Holds a message. Requires the mutex.
 void OpStream::hold(Bytes message) {
   held_.emplace_back(message.begin(), message.end());
   held_bytes_ += message.size();
@@ -49,7 +49,7 @@ void OpStream::hold(Bytes message) {
   sender_->pause(true);
 }
 
-/// The message that is being submitted stays in the list, so that none overtakes it.
+/// Submits held messages. The one in progress stays in the list, so that none overtakes it.
 void OpStream::submit_held() {
   pthread_setname_np(pthread_self(), "jitc-held-ops");
   std::unique_lock lock(mutex_);

@@ -15,7 +15,7 @@ uint64_t ClientEnd::attach(uint64_t results_received, std::shared_ptr<Completion
     parts_.recovery.abandon(kUnknown,
                             "results that the program had not received were forgotten with a full journal");
   for (const auto& one : core_.progress.all()) core_.completions.progress(one.stream, one.sequence);
-  // A stream that was destroyed before the state that was restored is in no list any more.
+  // A stream that was destroyed before the restored state is in no list any more.
   if (const uint64_t floor = core_.progress.floor())
     core_.completions.completion(CompletionKind::restored, 0, floor);
   const std::lock_guard lock(core_.life.mutex);

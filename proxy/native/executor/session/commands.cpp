@@ -1,4 +1,4 @@
-// Commands that only look at a session, or change how it is kept: tables, validations, faults, counters.
+// Commands that only read a session, or change how it is kept: tables, validations, faults, counters.
 #include <algorithm>
 
 #include "base/error.h"
@@ -11,7 +11,7 @@ BoundaryState Session::boundary_table(uint64_t boundary, bool earlier) const {
   return checkpoints_.table(boundary, earlier);
 }
 
-/// The service may not know yet that the ranks' steps do not correspond.
+/// Sets the policy. The service may not know yet that the ranks' steps do not correspond.
 void Session::set_policy(Policy policy) {
   if (checkpoints_.pairing.uneven()) policy.copy_all = true, policy.barrier = false;
   checkpoints_.plan.want(std::move(policy));
@@ -28,7 +28,7 @@ void Session::stop_after(uint64_t boundary) {
   boundaries_.stop_after(boundary);
 }
 
-/// A fault of the device fires between ops: at once means at the next one.
+/// Arms a fault. A fault of the device fires between ops: "at once" means at the next one.
 void Session::arm(const Fault& fault) {
   Injector::check(fault);
   if (!fault.of_device() && fault.at_once())
@@ -63,7 +63,7 @@ SessionStats Session::stats() {
   stats.hashed_bytes = core_.times.hashed;
   stats.copied_bytes = core_.times.copied;
   stats.differences = replay_.tolerance.seen();
-  // Not while a command goes back to one of them, which may take long.
+  // Not while a command rolls back to one of them, which may take long.
   if (const std::unique_lock lock(core_.life.mutex, std::try_to_lock); lock) {
     stats.reserves = reserves_in(checkpoints_.boundaries(), *checkpoints_.plan.wanted());
     stats.uncommitted = count_after(checkpoints_.boundaries(), at.committed);

@@ -19,22 +19,23 @@
 
 namespace jitc {
 namespace {
-/// What the stream's reader dispatches: more are better left to a thread that runs beside it.
+/// Most ops that the stream's reader dispatches: more are better left to a thread that runs beside it.
 constexpr int kFewOps = 16;
-/// So long without work, and others may wonder.
+/// Longest time without work before the rank shows others that it stands.
 constexpr std::chrono::milliseconds kRest{200};
 constexpr uint32_t kSmallOp = 64 << 10;
 
-/// It may wait for other ranks, or for a stream that does.
+/// Returns whether the op may wait for other ranks, or for a stream that does.
 bool may_stand(const ops::OpHeader& op) {
   const auto id = static_cast<ops::OpId>(op.op);
   return id == ops::OpId::event_wait || ops::traits(id).window == ops::Window::collective ||
          ops::traits(id).window == ops::Window::launched_collective;
 }
 
-/// Given to the device without waiting for anything, and of no other concern to the session.
+/// Returns whether the op is submitted to the device without waiting for anything, and does not otherwise
+/// concern the session.
 bool is_quick(const RecordHeader& record) {
-  if (record.kind != RecordKind::op) return true;  // nothing but a replay looks at it
+  if (record.kind != RecordKind::op) return true;  // only a replay reads it
   const ops::OpHeader& op = op_of(record);
   const ops::OpTraits& traits = ops::traits(static_cast<ops::OpId>(op.op));
   if (traits.taker == ops::Taker::replay) return true;
@@ -75,21 +76,22 @@ void Dispatcher::loop() {
     }
     if (!life.drain) continue;
     lock.unlock();
-    // So that a step can be finished later from exactly here.
+    // Recorded so that a step can be finished later from exactly here.
     core_.issued.quiet = core_.backend->idle();
     lock.lock();
     life.drain = false;
   }
 }
 
-/// Other ranks may wait for this one, which waits for them as well: then they have to know.
+/// Sleeps until there is work. Other ranks may wait for this one, which waits for them as well: then they
+/// have to know.
 void Dispatcher::sleep(Lifecycle::Lock& lock) {
   Lifecycle& life = core_.life;
   const auto needed = [this] { return is_needed(); };
   while (!life.work.wait_for(lock, kRest, needed)) {
     if (life.lent) continue;
     if (!life.runs() || !to_.drain.may_be_awaited()) return life.work.wait(lock, needed);
-    life.lent = true;  // as the reader has it: nobody else touches anything meanwhile
+    life.lent = true;  // as the reader has it: no other thread touches anything meanwhile
     life.parked = false;
     lock.unlock();
     to_.drain.rest();
@@ -100,7 +102,7 @@ void Dispatcher::sleep(Lifecycle::Lock& lock) {
   }
 }
 
-/// With Lifecycle::mutex held.
+/// Returns whether there is work. Requires Lifecycle::mutex.
 bool Dispatcher::is_needed() const {
   const Lifecycle& life = core_.life;
   return !life.lent && (life.stop || life.drain || (life.runs() && has_work()));
@@ -125,7 +127,7 @@ void Dispatcher::run_ops() {
     uint64_t position = core_.at.cursor;
     const RecordHeader* const record = core_.journal.at(position);
     if (!record) return core_.backend->flush();
-    if (!take(*record)) return;  // not done: it comes again when the session goes on
+    if (!take(*record)) return;  // not done: it comes again when the session continues
     core_.at.cursor = Journal::after(*record);
     if (to_.boundaries.take_park_due()) return park();
   }
@@ -137,7 +139,8 @@ void Dispatcher::ops_came() {
   if (!run_here()) core_.life.wake_dispatcher();
 }
 
-/// False: it is for the dispatcher's thread, which is awake or has to be woken.
+/// Dispatches in the stream's reader. Returns false if the dispatcher's thread must: it is awake or has to be
+/// woken.
 bool Dispatcher::run_here() {
   Lifecycle& life = core_.life;
   if (!life.asleep.load()) return false;
@@ -161,8 +164,8 @@ bool Dispatcher::run_here() {
   return true;
 }
 
-/// A few quick ops that the program waits for, by the last of them or in the progress page: the way to
-/// another thread and back would cost it more than they do.
+/// Returns whether a few quick ops follow that the program waits for, by the last of them or in the progress
+/// page: a hop to another thread and back would cost it more than they do.
 bool Dispatcher::comes_to_a_wait() const {
   uint64_t position = core_.at.cursor;
   bool waits = false;
@@ -176,8 +179,8 @@ bool Dispatcher::comes_to_a_wait() const {
   return false;
 }
 
-/// Stops where the dispatcher's thread would have to wait, or finds something that is its own. What nobody
-/// expects to fail ends the process, as it would in that thread.
+/// Runs quick ops. Stops where the dispatcher's thread would have to wait, or finds work of its own. An
+/// unexpected failure ends the process, as it would in that thread.
 void Dispatcher::run_quick_ops() noexcept {
   to_.drain.go_on();
   while (core_.runs() && !core_.journal_full && !to_.backpressure.too_much_unread()) {
@@ -189,7 +192,7 @@ void Dispatcher::run_quick_ops() noexcept {
   }
 }
 
-/// A client may say that it knows what is not so.
+/// Returns whether the record has to wait: a client may falsely claim to know something.
 bool Dispatcher::has_to_wait(const RecordHeader& record) const {
   if (record.kind != RecordKind::op) return false;
   const ops::OpHeader& op = op_of(record);
@@ -218,7 +221,7 @@ bool Dispatcher::stand(Wait&& wait) {
   return goes_on;
 }
 
-/// FinishStep: the boundary is made, nothing after it may run.
+/// Parks for FinishStep: the boundary is made, nothing after it may run.
 void Dispatcher::park() {
   Lifecycle::Lock lock(core_.life.mutex);
   if (core_.runs()) core_.stop_backend(lock);
@@ -248,14 +251,15 @@ bool Dispatcher::dispatch(const RecordHeader& record) {
       break;
   }
   if (op.op == static_cast<uint16_t>(ops::OpId::collective) && !to_.meeting.before(record)) return false;
-  // What is before an op that may stand has to be known by itself, as it was when the program waited for it.
+  // Work before an op that may stand must become known by itself, as it was when the program waited for it.
   if (!to_.replay.is_over() && may_stand(op)) core_.backend->flush();
   issue(op);
   return true;
 }
 
-/// Other ranks see a communicator before it can be joined, and where they wait for this one before a step
-/// also its collectives: by these they know that it will not come. So they do where they are to meet it.
+/// Issues an op. Other ranks see a communicator before it can be joined. They also see its collectives before
+/// they run, where ranks wait for this one before a step or are to meet it: by these they know that it will
+/// not come.
 void Dispatcher::issue(const ops::OpHeader& op) {
   Checkpoints& checkpoints = to_.checkpoints;
   const auto id = static_cast<ops::OpId>(op.op);

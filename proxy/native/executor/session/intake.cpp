@@ -9,10 +9,10 @@
 
 namespace jitc {
 namespace {
-/// How far a client may run ahead of execution: about what a launch queue holds, and then some.
+/// Farthest that a client may run ahead of execution: about what a launch queue holds, and then some.
 constexpr uint64_t kMostOpsAhead = 65536;
 constexpr uint64_t kMostBytesAhead = 64u << 20;
-/// A boundary that is under way may free the journal; how long to wait for it before giving protection up.
+/// Longest wait for a boundary in progress, which may free the journal, before giving protection up.
 constexpr auto kPatience = std::chrono::seconds(10);
 
 bool is_pinned_copy(const wire::OpView& op) {
@@ -71,8 +71,8 @@ void Intake::check_pinned(const wire::OpView& op) const {
     wire::refuse(op, "is not inside the session's pinned memory");
 }
 
-/// The op goes into the journal as it came. A copy from pinned memory is kept with its bytes as they are now,
-/// for the program may change them once the copy is done: from here on it is a copy like any other.
+/// Appends the op to the journal as it came. A copy from pinned memory is kept with its current bytes,
+/// because the program may change them once the copy is done: from here on it is a copy like any other.
 bool Intake::append(const wire::OpView& op) {
   if (!is_pinned_copy(op)) return core_.journal.append(RecordKind::op, op.header.sequence, {op.record});
   static constexpr std::array<std::byte, 8> kPadding{};
@@ -87,8 +87,8 @@ bool Intake::append(const wire::OpView& op) {
       {std::as_bytes(std::span(&copy, 1)), content, std::span(kPadding).first(padding)});
 }
 
-/// give_up: the dispatcher is to make room at any price. False: the session is given up. Throws Error when
-/// the client goes away.
+/// Waits for a change. give_up: the dispatcher is to make room at any price. Returns false if the session is
+/// given up. Throws Error when the client disconnects.
 bool Intake::wait_for_change(bool give_up, std::chrono::microseconds longest) {
   Lifecycle& life = core_.life;
   Lifecycle::Lock lock(life.mutex);
@@ -102,8 +102,8 @@ bool Intake::wait_for_change(bool give_up, std::chrono::microseconds longest) {
   return true;
 }
 
-/// --shuffle: ops come in bursts, also those of one message. What has come is acknowledged and can run
-/// meanwhile.
+/// Delays an op for --shuffle: ops come in bursts, also those of one message. Earlier ones are acknowledged
+/// and can run meanwhile.
 bool Intake::linger(const wire::OpView& op) {
   using Clock = std::chrono::steady_clock;
   const auto delay =
@@ -117,7 +117,7 @@ bool Intake::linger(const wire::OpView& op) {
   return true;
 }
 
-/// True also when the session is given up meanwhile: then nobody needs the op.
+/// Stores the op. Returns true also if the session is given up meanwhile: then the op is not needed.
 bool Intake::store(const wire::OpView& op, Wait wait) {
   if (wait == Wait::no && (core_.options.shuffle.on() || is_far_ahead() || !has_room(op))) return false;
   if (core_.options.shuffle.on() && !linger(op)) return true;
@@ -136,9 +136,9 @@ bool Intake::store(const wire::OpView& op, Wait wait) {
   return true;
 }
 
-/// Ops that matter before the dispatcher comes to them. It may wait for the end of a collective, which a
-/// boundary has to see, so that an abort behind that takes effect now. Not in a replay: what the program
-/// knows to be done has to be done again first.
+/// Announces ops that matter before the dispatcher comes to them. It may wait for the end of a collective,
+/// which a boundary has to see, so that an abort behind that takes effect now. Not in a replay: what the
+/// program knows to be done has to be done again first.
 void Intake::announce(const wire::OpView& op) {
   if (op.header.op == static_cast<uint16_t>(ops::OpId::boundary)) {
     core_.at.boundary_received = wire::operands<ops::Boundary>(op).boundary;
@@ -151,14 +151,14 @@ void Intake::announce(const wire::OpView& op) {
   }
 }
 
-/// What others append meanwhile may take it all the same: then append says so.
+/// Returns whether there is room. Other threads may take it meanwhile: then append fails.
 bool Intake::has_room(const wire::OpView& op) const {
   uint64_t bytes = op.record.size();
   if (is_pinned_copy(op)) bytes += wire::operands<ops::CopyH2dPinned>(op).bytes;
   return core_.journal.bytes() + bytes + 2 * Journal::kChunkBytes <= core_.journal.capacity();
 }
 
-/// How many ops it is ahead is looked at now and then.
+/// Returns whether the client is far ahead, checked only now and then.
 bool Intake::is_far_ahead() const {
   const Counters& at = core_.at;
   if (core_.journal.tail() - at.cursor > kMostBytesAhead) return true;
@@ -166,7 +166,7 @@ bool Intake::is_far_ahead() const {
                                    at.received - core_.progress.executed(at.dispatched) > 2 * kMostOpsAhead);
 }
 
-/// False when the session is given up.
+/// Waits for room. Returns false if the session is given up.
 bool Intake::wait_for_room() {
   while (is_far_ahead()) {
     core_.life.wake_dispatcher();

@@ -1,4 +1,4 @@
-// A session's life, and what the back end reports. commands.cpp has what the service asks of it.
+// A session's life, and the reports of the back end. commands.cpp has the service's commands.
 #include "session.h"
 
 #include "base/error.h"
@@ -91,7 +91,7 @@ void Session::load() {
     position = Journal::after(*record);
   }
   checkpoints_.loaded();
-  // Until it is known where to go on from, nothing is to be executed.
+  // Until the position to continue from is known, nothing is to be executed.
   core_.at.cursor = journal.tail();
   core_.at.dispatched = core_.at.received.load();
   issuer_.images_are_used_until(core_.at.received);
@@ -125,7 +125,7 @@ void Session::load_record(const RecordHeader& record) {
   }
 }
 
-// -- what the back end reports -----------------------------------------------------------------------
+// -- reports of the back end -------------------------------------------------------------------------
 
 void Session::result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
   if (!core_.life.accepting) return;
@@ -150,8 +150,8 @@ void Session::injection_point(const ops::OpHeader& op, std::string_view phase) {
   issuer_.at_point(op, phase);
 }
 
-/// The service turns down a join when a recovery has begun that this session has not heard of yet. The fence
-/// is on its way then, and gives the op up.
+/// Joins a communicator. The service refuses it when a recovery has begun that has not reached this session
+/// yet. The fence is then in flight, and gives the op up.
 CommunicatorSegment Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) {
   Lifecycle& life = core_.life;
   const uint64_t epoch = life.epoch;

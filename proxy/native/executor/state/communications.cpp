@@ -24,14 +24,15 @@ uint64_t communicator_name(const std::array<uint8_t, 128>& unique_id) {
   return name_from(std::as_bytes(std::span(unique_id)));
 }
 
-// -- what ops do ---------------------------------------------------------------------------------------
+// -- ops -----------------------------------------------------------------------------------------------
 
 void Communications::on(const ops::CommunicatorCreate& op) {
   const uint64_t name = op.ranks > 1 ? communicator_name(op.unique_id) : 0;
   add({op.handle, op.ranks, op.rank, op.unique_id, name}, {true, 0, op.header.sequence});
 }
 
-/// All ranks of the parent split it at the same of its collectives; those of one color form one communicator.
+/// Splits a communicator. All ranks of the parent split it at the same of its collectives; those of one color
+/// form one communicator.
 void Communications::on(const ops::CommunicatorSplit& op) {
   uint64_t name = 0;
   if (Part* const parent = part(op.parent)) {

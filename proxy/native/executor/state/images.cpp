@@ -50,7 +50,7 @@ class File {
     }
     return true;
   }
-  /// False: the file is shorter.
+  /// Reads all bytes. Returns false if the file is shorter.
   bool read_all(std::span<std::byte> bytes) const {
     for (off_t offset = 0; !bytes.empty();) {
       const ssize_t done = pread(fd_, bytes.data(), bytes.size(), offset);
@@ -66,7 +66,7 @@ class File {
   int fd_;
 };
 
-/// With its own mode whatever the process's umask is.
+/// Makes a folder with its own mode, independent of the process's umask.
 void make_folder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail("cannot make", path);
   if (chmod(path.c_str(), 0700) != 0) fail("cannot use", path);
@@ -133,13 +133,14 @@ void ImageStore::find_held() {
 
 bool ImageStore::has(const ImageHash& hash, uint64_t bytes) {
   if (!hold(hash, bytes)) return false;
-  // The file itself: what is in memory of it does not help the worker that comes after this one.
+  // Checks the file itself: its pages in memory do not help the next worker.
   if (hash_bytes(Mapping(File(held(hash), O_RDONLY), bytes).bytes()) == hash) return true;
   discard(hash);
   return false;
 }
 
-/// For the node: other sessions that hold it still have the damaged file under names of their own.
+/// Discards an image for the node: other sessions that hold it still have the damaged file under names of
+/// their own.
 void ImageStore::discard(const ImageHash& hash) {
   if (auto known = maps_.extract(hash)) discarded_.push_back(std::move(known.mapped()));
   held_.erase(hash);
@@ -147,7 +148,7 @@ void ImageStore::discard(const ImageHash& hash) {
   unlink(shared(hash).c_str());
 }
 
-/// Whether there is a file of that name and size; then it stays.
+/// Holds the file of that name and size. Returns whether it exists; then it stays.
 bool ImageStore::hold(const ImageHash& hash, uint64_t bytes) {
   if (!enabled()) return false;
   if (!held_.contains(hash)) {
@@ -197,7 +198,8 @@ void ImageStore::begin_part(const ImageHash& hash, uint64_t total) {
   const File file(path, O_RDWR | O_CREAT);
   if (!file) fail("cannot make", path);
   if (fallocate(file.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(total)) == 0) return;
-  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return;  // file systems that cannot: as it comes
+  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)
+    return;  // file systems that lack it: allocated as written
   const int code = errno;
   unlink(path.c_str());
   errno = code;
@@ -219,7 +221,7 @@ void ImageStore::complete(const ImageHash& hash, uint64_t total) {
   publish(hash);
 }
 
-/// For the other sessions. If one of them was faster, there is no need for two copies.
+/// Publishes an image to the other sessions. If one of them was faster, there is no need for two copies.
 void ImageStore::publish(const ImageHash& hash) {
   if (link(held(hash).c_str(), shared(hash).c_str()) == 0 || errno != EEXIST) return;
   const std::string other = held(hash) + ".same";
@@ -275,7 +277,7 @@ void ImageStore::close() {
   files::remove_all(own_, ignored);
 }
 
-/// That this session holds, or that are on their way.
+/// Returns the bytes that this session holds, or that are in flight.
 uint64_t ImageStore::own_bytes() const {
   uint64_t bytes = 0;
   std::error_code ignored;
@@ -286,7 +288,7 @@ uint64_t ImageStore::own_bytes() const {
   return bytes;
 }
 
-/// Removes what nobody holds, least recently used first, until `bytes` more are within the limit.
+/// Removes images that no session holds, least recently used first, until `bytes` more are within the limit.
 bool ImageStore::make_room(uint64_t bytes) {
   struct Candidate {
     struct timespec used;
@@ -300,7 +302,7 @@ bool ImageStore::make_room(uint64_t bytes) {
     struct stat status{};
     if (lstat(entry.path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     const auto size = static_cast<uint64_t>(status.st_blocks) * 512;
-    // A held image is met under two names.
+    // A held image is found under two names.
     present += size / std::max<uint64_t>(1, status.st_nlink);
     const bool shared = entry.path().parent_path() == files::path(place_.path);
     if (shared && status.st_nlink == 1) idle.push_back({status.st_mtim, entry.path(), size});

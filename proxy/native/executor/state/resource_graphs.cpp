@@ -1,4 +1,4 @@
-// Graphs in the resource table: the ops of a capture are copied as they come, and are what the graph is.
+// Graphs in the resource table: the ops of a capture are copied as they come, and form the graph.
 #include <algorithm>
 
 #include "base/checksum.h"
@@ -25,7 +25,8 @@ ops::BlasSet setting(const ops::OpHeader& header, uint64_t handle, ops::BlasFiel
   return set;
 }
 
-/// What a cuBLAS handle is set to, as ops: calls in the graph go by it, also when it is made again later.
+/// Adds the settings of a cuBLAS handle, as ops: calls in the graph use them, also when it is recreated
+/// later.
 void add_settings(Resources::Content& content, const ops::OpHeader& begin, const Resources::Blas& blas) {
   using ops::BlasField;
   const auto add = [&](BlasField field, int32_t mode) {
@@ -85,7 +86,7 @@ void ResourceTable::end_capture(const ops::CaptureEnd& op, uint32_t status) {
   graphs_[op.graph] = {op.graph, content};
 }
 
-/// Its packed form goes to the images, so that every boundary from now on only names it.
+/// Stores the packed form in the images, so that every boundary from now on only names it.
 void ResourceTable::keep(Resources::Content& content) const {
   std::vector<std::byte> packed;
   for (const auto& op : content.ops) packed.insert(packed.end(), op.begin(), op.end());

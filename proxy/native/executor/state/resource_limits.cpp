@@ -1,4 +1,4 @@
-// How much of a kind one program may have; see jitc/limits.h. Whatever the device is, it never sees more.
+// Limits on the resources of a kind that one program may have; see jitc/limits.h. No device ever sees more.
 #include <set>
 
 #include "jitc/generated_op_traits.h"
@@ -38,7 +38,7 @@ std::optional<ResourceTable::Excess> ResourceTable::excess(const ops::OpHeader& 
   return std::nullopt;
 }
 
-/// Of the ops in all graphs; a content that several share counts once.
+/// Returns the bytes of the ops in all graphs; a content that several share counts once.
 uint64_t ResourceTable::graph_bytes() const {
   std::set<const Resources::Content*> contents;
   for (const auto& [handle, one] : graphs_) contents.insert(one.ops.get());

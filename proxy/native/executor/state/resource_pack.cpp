@@ -56,7 +56,7 @@ void add_op(Resources::Content& content, Bytes op) {
   check_op(content.ops.back());
 }
 
-/// The content of which the journal has only the name.
+/// Reads a content of which the journal has only the name.
 void read_kept(Resources::Content& content, ImageSource& images) {
   std::string error;
   Bytes rest = images.image(content.kept, content.kept_bytes, error);

@@ -1,4 +1,5 @@
-// The table: what each resource op does to it. Graphs: resource_graphs.cpp; packed form: resource_pack.cpp.
+// The table: the effect of each resource op on it. Graphs: resource_graphs.cpp; packed form:
+// resource_pack.cpp.
 #include "resources.h"
 
 #include "executor/journal/wire.h"

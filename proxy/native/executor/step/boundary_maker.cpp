@@ -14,13 +14,14 @@
 
 namespace jitc {
 namespace {
-/// Boundaries that belong with none of other ranks: so many are of a job whose ranks do not make boundaries
-/// that belong together.
+/// Number of boundaries belonging with none of other ranks at which the ranks of a job are assumed not to
+/// make boundaries that belong together.
 constexpr uint64_t kMany = 16;
-/// So many in a row that could not be made are worth a word.
+/// Number of failed boundaries in a row that is reported to the user.
 constexpr uint64_t kCircles = 16;
 
-/// Some boundaries have found none of other ranks that belong with them: each one is made until one has.
+/// Returns whether some boundaries have found none of other ranks that belong with them: each one is made
+/// until one has.
 bool is_alone(const Checkpoints& checkpoints, uint64_t committed) {
   const uint64_t uncommitted = count_after(checkpoints.boundaries(), committed);
   return uncommitted >= kFew && uncommitted < kMany;
@@ -62,7 +63,7 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   return true;
 }
 
-/// Everything that is allocated is live: nobody has said what is not.
+/// Makes a boundary at which all allocations are live: none is known not to be.
 bool BoundaryMaker::make_between(const ops::OpHeader& next, uint64_t position) {
   if (core_.issued.in_step || !late_.finish() || drain_.await_beside() != Drained::done) return core_.runs();
   checkpoints_.plan.begin();
@@ -88,17 +89,19 @@ BoundaryMaker::Place BoundaryMaker::place_of(const ops::Boundary& op, uint64_t p
           false};
 }
 
-/// Somebody waits for it; a validation that it comes right before runs no more than one minibatch again then.
+/// Returns whether the boundary is awaited; a validation right after it then runs no more than one minibatch
+/// again.
 bool BoundaryMaker::is_awaited(uint64_t boundary) const {
   return gate_.validations.step() == boundary + 1 || is_last(boundary);
 }
 
-/// Nothing comes after it until the service says so.
+/// Returns whether nothing comes after the boundary until the service allows it.
 bool BoundaryMaker::is_last(uint64_t boundary) const {
   return (park_after_ && boundary >= park_after_) || (stop_after_ && boundary >= stop_after_);
 }
 
-/// As the policy says; but there is always one to go back to, and a journal that fills needs one.
+/// Returns whether the policy skips the boundary; but there is always one to roll back to, and a journal that
+/// fills needs one.
 bool BoundaryMaker::skips(uint64_t boundary) const {
   const bool filling = core_.journal.bytes() > core_.journal.capacity() / 2 ||
                        core_.results.count() > limits::kResults / 2 || core_.journal_full;
@@ -108,14 +111,14 @@ bool BoundaryMaker::skips(uint64_t boundary) const {
          !is_alone(checkpoints_, core_.at.committed) && !checkpoints_.empty() && checkpoints_.protects();
 }
 
-/// Of copy mode, where ranks do not wait for each other before a step.
+/// Returns whether copies may be late: in copy mode, where ranks do not wait for each other before a step.
 bool BoundaryMaker::may_be_late(const BoundaryState& state) const {
   return late_.usable() && !state.between && !checkpoints_.plan.current().peer_mode() && !state.measured &&
          !reserve_ && !keep_all_ && !imported_ && !is_awaited(state.number) && !checkpoints_.empty() &&
          checkpoints_.protects();
 }
 
-/// It cannot be made where ranks wait for each other; a later one can.
+/// Gives up a boundary that cannot be made where ranks wait for each other; a later one can.
 bool BoundaryMaker::give_up(const ops::Boundary& op, uint64_t number) {
   gate_.leave_peers(StepGate::kCircle);
   if (++in_circles_ == kCircles)
@@ -140,7 +143,8 @@ bool BoundaryMaker::imports(uint64_t boundary) const {
   return as<ops::Boundary>(op_of(*core_.journal.at(position))).boundary == boundary;
 }
 
-/// After SkipStep: memory and resources are those of the boundary; its copies and its record are made now.
+/// Makes the boundary after SkipStep: memory and resources are in place; its copies and its record are made
+/// now.
 bool BoundaryMaker::make_imported() {
   uint64_t position = *imported_;
   const Place place = place_of(as<ops::Boundary>(op_of(*core_.journal.at(position))), position);
@@ -202,8 +206,8 @@ BoundaryState BoundaryMaker::begun(const Place& place) const {
   return state;
 }
 
-/// Copies that do not fit beside those of older boundaries are tried again: without a reserve, then without
-/// the older boundaries.
+/// Finds room for copies that do not fit beside those of older boundaries: tries without a reserve, then
+/// without the older boundaries.
 BoundaryMaker::Kept BoundaryMaker::find_room(const Place& place, BoundaryState& state) {
   Kept kept = keep(place, state);
   if (kept == Kept::no_room && std::exchange(reserve_, false)) kept = keep(place, state);
@@ -214,7 +218,7 @@ BoundaryMaker::Kept BoundaryMaker::find_room(const Place& place, BoundaryState& 
   return core_.runs() ? keep(place, state) : Kept::stopped;
 }
 
-/// Why there is no room, and the option that makes it: two boundaries, beside what others hold.
+/// Returns why there is no room, and the option that makes it: two boundaries, beside what others hold.
 std::pair<std::string, std::string> BoundaryMaker::shortage(const Place& place) {
   uint64_t bytes = 0;
   for (const ops::LiveBlock& block : place.blocks) bytes += block.bytes;
@@ -251,8 +255,8 @@ bool BoundaryMaker::keep_rows(const Place& place, BoundaryState& state) {
     state.rows.push_back(LiveRow{block});
     state.rows.back().before = gate_.before_of(state.rows.back());
   }
-  // In peer mode what is not copied is known by its hash, and so is what may need a copy before the step.
-  // Other copies are hashed as they are made, unless the device hashes faster.
+  // In peer mode blocks that are not copied are known by their hash, and so are those that may need a copy
+  // before the step. Other copies are hashed as they are made, unless the device hashes faster.
   const bool first = state.measured || core_.backend->hashes_itself();
   if (!core_.runs() || (first && !copies_.measure(state.rows, place.sequence))) return false;
   const auto half = std::span(state.rows).first(place.blocks.size() / 2);
@@ -261,8 +265,8 @@ bool BoundaryMaker::keep_rows(const Place& place, BoundaryState& state) {
   return core_.runs() && copy_wanted(std::span(state.rows).subspan(half.size()), place);
 }
 
-/// What may have a copy of its content: what was copied before the step, which left it alone, or else the
-/// newest boundary.
+/// Returns a row that may have a copy of this content: one copied before the step, which did not change it,
+/// or else the newest boundary's.
 const LiveRow* BoundaryMaker::earlier_row(const LiveRow& row) const {
   const auto& step = checkpoints_.step();
   const LiveRow* const before = step && row.hash != kNoHash ? row_of(step->rows, row) : nullptr;
@@ -279,8 +283,9 @@ bool BoundaryMaker::copy_wanted(std::span<LiveRow> rows, const Place& place) {
   return copies_.copy_all(wanted, place.sequence, &later_);
 }
 
-/// Variables of modules that the program has asked for: a module that is loaded again has them as they were
-/// at first. A kernel's own variables, which nobody asked for, are out of sight. Throws SnapshotFull.
+/// Keeps variables of modules that the program has asked for: a module that is loaded again has their initial
+/// values. A kernel's own variables, which the program never asked for, are out of sight. Throws
+/// SnapshotFull.
 bool BoundaryMaker::keep_variables(BoundaryState& state) {
   const size_t blocks = state.rows.size();
   for (const auto& variable : state.resources.variables) {

@@ -11,11 +11,11 @@
 
 namespace jitc {
 namespace {
-/// How often it is looked at whether the device has anything to do while copies are waited for.
+/// Interval at which the device is checked for remaining work while copies are waited for.
 constexpr std::chrono::milliseconds kLook{1};
 }  // namespace
 
-// -- which blocks --------------------------------------------------------------------------------------
+// -- steady blocks -------------------------------------------------------------------------------------
 
 void SteadyBlocks::saw(std::span<const LiveRow> rows, std::span<const Hash> now) {
   std::unordered_map<uint64_t, uint64_t> times;
@@ -59,7 +59,7 @@ bool LateBoundary::begin(BoundaryState state, std::vector<BlockCopy> blocks) {
   return true;
 }
 
-/// In a thread of its own.
+/// Waits for copies. Runs in a thread of its own.
 bool LateBoundary::wait_for_copies() {
   bool copied = false;
   {
@@ -75,8 +75,8 @@ void LateBoundary::stop() {
   if (copying_.valid()) copying_.wait();
 }
 
-/// False: the device failed. What it has been given goes on meanwhile; only when that has run out do copies
-/// cost time.
+/// Waits. Returns false if the device failed. Submitted work continues meanwhile; only when that has run out
+/// do copies cost time.
 bool LateBoundary::await() {
   if (!ready_) core_.backend->flush();
   while (copying_.wait_for(kLook) == std::future_status::timeout)
@@ -98,7 +98,7 @@ bool LateBoundary::finish() {
   return core_.runs();
 }
 
-/// Whether what was copied is what the blocks held at the boundary: they hold it still.
+/// Returns whether the blocks still hold what was copied: then the copies are those of the boundary.
 bool LateBoundary::is_whole(const BoundaryState& state) {
   std::vector<LiveRow> rows;
   std::ranges::copy_if(state.rows, std::back_inserter(rows),

@@ -26,12 +26,13 @@ bool Meeting::before(const RecordHeader& record) {
   if (!core_.runs()) return false;
   if (found != Encounter::meets) return true;
   failures_ = in_vain_ = 0;
-  // From now on its boundaries have other numbers than its program gives them, whatever others have.
+  // From now on its boundaries have other numbers than its program gives them, whether or not others' have.
   checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
   return boundaries_.make_between(op.header, record.position);
 }
 
-/// Whether others come to it. Waits as long as that is worth it, and they do not wait for this one.
+/// Returns whether others come to the collective. Waits as long as that is worth it, and they do not wait for
+/// this one.
 Encounter Meeting::await(const ops::Collective& op) {
   Lookout lookout(core_, checkpoints_);
   const auto end = Lookout::Clock::now() + patience_;
@@ -46,17 +47,17 @@ Encounter Meeting::await(const ops::Collective& op) {
   }
 }
 
-/// Others see what this rank waits for: that they come to it.
+/// Shows others what this rank waits for: that they come to the collective.
 void Meeting::stand_before(const ops::Collective& op) {
   waits_ = true;
   const auto& communications = core_.issued.table.communications();
   Standing standing{communications.tally(), {}, {}};
   standing.waits = awaited_before(standing.done, communications.counts_of(op));
-  if (standing.waits == Tally{}) standing = {};  // messages to ranks that it has nothing else with
+  if (standing.waits == Tally{}) standing = {};  // messages to ranks with which it shares nothing else
   checkpoints_.pairing.stand(std::move(standing), checkpoints_.boundaries());
 }
 
-/// By any rank of the node: which of them are of this job is looked up then.
+/// Returns whether any rank of the node calls: which of them belong to this job is looked up later.
 bool Meeting::is_called() const {
   for (uint32_t slot = 0; slot < JobBoard::kSlots; ++slot)
     if (slot != core_.request.slot && core_.board.job.slot(slot).alone.load(std::memory_order_relaxed))
@@ -78,7 +79,7 @@ Encounter Meeting::look(const ops::Collective& op) const {
   return encounter(mine, next, calling, others);
 }
 
-/// A circle costs no time, so it may come again.
+/// Notes a wait in vain. A circle costs no time, so it may come again.
 void Meeting::in_vain(bool in_circle) {
   in_vain_ = std::min(in_vain_ + 1, kTries);
   passes_ = uint64_t{1} << in_vain_;

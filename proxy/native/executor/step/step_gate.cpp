@@ -14,11 +14,12 @@
 
 namespace jitc {
 namespace {
-/// A group that does not gather in this time is no group: go on, with copies of everything.
+/// Longest time in which a group gathers: after it, the rank continues without the group, with copies of
+/// everything.
 constexpr auto kGatherTime = std::chrono::seconds(10);
 }  // namespace
 
-/// The step_begin that follows looks at it.
+/// Takes the live set, for the step_begin that follows.
 bool StepGate::at_live_set(const ops::LiveSet& op) {
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
   live_.emplace();
@@ -72,11 +73,12 @@ bool StepGate::prepare(uint64_t step) {
   return copy_before(step);
 }
 
-/// The first time: notes what is live, and stops until the coordinator has taken the job back. The second
-/// time: reports what has become of it.
+/// Validates a step. The first time: notes what is live, and stops until the coordinator has rolled the job
+/// back. The second time: reports what differs.
 bool StepGate::at_validation(Validation due, const ops::StepBegin& op) {
   const Drained drained = due.measured() ? drain_.await_patiently() : drain_.await();
-  if (drained != Drained::done) return drained == Drained::circle;  // the service hears that it is too late
+  if (drained != Drained::done)
+    return drained == Drained::circle;  // it is reported to the service as too late
   core_.issued.quiet = true;
   if (!due.measured()) {
     due.measure(*core_.backend, live_now());
@@ -92,7 +94,7 @@ bool StepGate::at_validation(Validation due, const ops::StepBegin& op) {
   return true;
 }
 
-/// As the program reported right before the step, else all that is allocated.
+/// Returns the live blocks as the program reported them right before the step, else all allocations.
 std::vector<LiveRow> StepGate::live_now() const {
   if (live_) return *live_;
   std::vector<LiveRow> live;
@@ -101,8 +103,8 @@ std::vector<LiveRow> StepGate::live_now() const {
   return live;
 }
 
-/// In peer mode blocks are needed that the boundary had, also where the program does not report right before
-/// the step what is live.
+/// Returns the live rows that the program reported, else in peer mode those of the newest boundary: they are
+/// needed also if the program does not report right before the step.
 const std::vector<LiveRow>& StepGate::rows_before_step() const {
   static const std::vector<LiveRow> kNone;
   if (live_) return *live_;
@@ -117,8 +119,8 @@ void StepGate::measure() {
     if (hashes[i] != kNoHash) before_[rows[i].block.address] = {rows[i].block.bytes, hashes[i]};
 }
 
-/// A block that was taken for stable has changed before the step (averages that are updated every tenth
-/// step): from now on it is copied at every boundary. Until the next one a roll-back would be refused.
+/// Learns a block that was taken for stable and changed before the step (averages that are updated every
+/// tenth step): from now on it is copied at every boundary. Until the next one a roll-back would be refused.
 void StepGate::learn_mutable() {
   if (checkpoints_.empty()) return;
   std::vector<uint64_t> changed;
@@ -130,11 +132,11 @@ void StepGate::learn_mutable() {
   if (!changed.empty()) checkpoints_.plan.learn_mutable(changed);
 }
 
-/// Of what the rank alone may know (blocks of that class, small ones, and blocks that nobody has classified)
-/// only the ones whose copy is sure to be right after the step, or of which peers can say whether it is: made
-/// in this minibatch (activations, gradients: the service has seen that steps do not change them), or
-/// unchanged by the step before. Without a copy of a block SkipStep refuses, rather than restore what may be
-/// old.
+/// Returns whether a row needs a copy before the step. Of the blocks that only this rank may have (blocks of
+/// that class, small ones, and unclassified ones), those need one whose copy is certain to be valid after the
+/// step, or that peers can verify: made in this minibatch (activations, gradients: the service has seen that
+/// steps do not change them), or unchanged by the step before. Without a copy of a block SkipStep refuses,
+/// rather than restore what may be old.
 bool StepGate::wants_copy(const LiveRow& row) const {
   if (plan().classified(row.block.ordinal))
     return plan().wants_copy_before_step(row.block.ordinal, row.block.bytes);
@@ -142,8 +144,8 @@ bool StepGate::wants_copy(const LiveRow& row) const {
   return !old || (old->hash != kNoHash && old->hash == old->before);
 }
 
-/// Whether SkipStep would have all that only this rank knows. Else a rank that is lost in the step takes all
-/// ranks back to the boundary before it.
+/// Returns whether SkipStep would have all that only this rank has. Else a rank that is lost in the step
+/// makes all ranks roll back to the boundary before it.
 bool StepGate::peers_can_finish(uint64_t step) const {
   if (checkpoints_.empty()) return true;
   const auto& kept = checkpoints_.step();
@@ -160,7 +162,7 @@ bool StepGate::peers_can_finish(uint64_t step) const {
   });
 }
 
-/// Since the boundary.
+/// Returns whether the row has changed since the boundary.
 bool StepGate::has_changed(const LiveRow& row) const {
   const LiveRow* const old = checkpoints_.row_at_newest(row);
   return !old || old->hash != row.hash;
@@ -178,7 +180,7 @@ StepState StepGate::state_before(uint64_t step) const {
   return state;
 }
 
-/// Throws SnapshotFull; what was copied until then is in state.
+/// Copies this rank's own rows. Throws SnapshotFull; rows copied until then are in state.
 bool StepGate::copy_own_rows(StepState& state) {
   for (LiveRow& row : state.rows) {
     if (!wants_copy(row)) continue;
@@ -194,7 +196,7 @@ bool StepGate::copy_before(uint64_t step) {
   try {
     if (!copy_own_rows(state)) return copies_.drop(state.rows), false;
   } catch (const SnapshotFull&) {
-    // A roll-forward will be refused for what has no copy; going back is still possible.
+    // A roll-forward will be refused for blocks without a copy; a roll-back is still possible.
     copies_.drop(state.rows);
     for (LiveRow& row : state.rows) row.copy = LiveRow::kNoCopy;
   }
@@ -239,7 +241,7 @@ bool StepGate::is_unskippable(const std::vector<uint32_t>& group, uint64_t step)
       group, [&](uint32_t one) { return core_.board.job.slot(one).unskippable.load() == step; });
 }
 
-/// What was at the row's address when the step began.
+/// Returns the content at the row's address when the step began.
 Hash StepGate::before_of(const LiveRow& row) const {
   const auto found = before_.find(row.block.address);
   return found != before_.end() && found->second.bytes == row.block.bytes ? found->second.hash : kNoHash;

@@ -1,4 +1,4 @@
-// See step_gate.h. Here: what is kept where peers cannot be relied on, or not any more.
+// See step_gate.h. Here: the state kept where peers cannot be relied on, or not any more.
 #include <algorithm>
 
 #include "executor/checkpoint/checkpoints.h"
@@ -11,8 +11,8 @@ namespace {
 constexpr const char* kFromNowOn = ": from now on this GPU keeps copies of all live memory at every boundary";
 }  // namespace
 
-/// Nothing has changed what is stable yet: copied now, the boundary can be gone back to without peers. False
-/// when the session has to stop.
+/// Completes the boundary. No stable block has changed yet, so copying them now makes the boundary restorable
+/// without peers. Returns false if the session has to stop.
 bool StepGate::keep_boundary() {
   if (checkpoints_.empty()) return true;
   BoundaryState state = checkpoints_.newest();
@@ -24,8 +24,8 @@ bool StepGate::keep_boundary() {
   return true;
 }
 
-/// Peers cannot be relied on any more: the newest boundary gets copies of all blocks, and so do later ones.
-/// uneven: nor do numbers of boundaries say anything to other ranks.
+/// Stops relying on peers: the newest boundary gets copies of all blocks, and so do later ones. uneven:
+/// numbers of boundaries mean nothing to other ranks, either.
 bool StepGate::keep_copies(const std::string& why, bool uneven) {
   if (plan().peer_mode()) core_.notice(why + kFromNowOn);
   if (plan().peer_mode() && !keep_boundary()) return false;
@@ -58,8 +58,8 @@ void StepGate::leave_peers(const std::string& why) {
   adopt_copies();
 }
 
-/// False when the session has to stop; a state without room for its copies stays as it was. A block that has
-/// changed since the boundary gets no copy: it would be one of something else.
+/// Copies the other rows. Returns false if the session has to stop; a state without room for its copies stays
+/// as it was. A block that has changed since the boundary gets no copy: it would hold other content.
 bool StepGate::copy_rest(BoundaryState& state) {
   const BoundaryState before = state;
   std::vector<LiveRow> made;
