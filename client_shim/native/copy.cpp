@@ -58,8 +58,7 @@ void keep_pinned(const at::Tensor& host, c10::DeviceIndex device) {
                     c10::cuda::getCurrentCUDAStream(device));
 }
 
-/// Copies to the device. Pageable bytes are read during the call, so nothing waits. Pinned bytes are read
-/// when the op arrives.
+/// Copies to the device. Pageable bytes are read during the call, pinned bytes when the op arrives: no wait.
 void move_in(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   const auto device = to.get_device();
   move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice, device);

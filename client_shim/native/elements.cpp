@@ -26,8 +26,7 @@ jitc_element_type element_of(c10::ScalarType type) {
   }
 }
 
-/// Returns an item. The device need not be the current one, and PyTorch's wrapper, which would ensure that,
-/// is replaced.
+/// Returns an item. The device need not be current, and PyTorch's wrapper, which would set it, is replaced.
 at::Scalar item(const at::Tensor& self) {
   const c10::cuda::OptionalCUDAGuard guard(at::device_of(self));
   const Elements scope(self.scalar_type());

@@ -142,8 +142,7 @@ JITC_API int jitc_torch_install(int redirect, int cudnn) {
     return -1;
   }
 }
-/// Follows allocations from now on. Must be called after the CUDA initialization, which sets up PyTorch's
-/// allocator.
+/// Follows allocations from now on. Requires CUDA's initialization, which sets up PyTorch's allocator.
 JITC_API int jitc_torch_track(void) {
   try {
     return track_allocations(), 0;

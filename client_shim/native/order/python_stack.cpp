@@ -94,7 +94,7 @@ std::string attribute_text(Object object, const char* name) {
   return text ? text : "?";
 }
 
-/// Returns whether a file's frames of PyTorch, between the operator and its caller, tell nothing.
+/// Returns whether a file's frames of PyTorch, between the operator and its caller, are of no interest.
 bool is_wrapper(const std::string& file) {
   constexpr std::array kWrappers{
       "/_ops.py",    "/utils/_contextlib.py", "/distributed/c10d_logger.py", "/nn/modules/module.py",

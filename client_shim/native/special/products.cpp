@@ -72,8 +72,7 @@ bool is_bias(const Tensor& self, const Tensor& one, const Tensor& other, const c
          other.size(1) > 1 && beta.toScalar().equal(1);
 }
 
-/// Returns whether PyTorch's CUDA code would copy self into the result by a kernel that it launches by
-/// itself.
+/// Returns whether PyTorch's CUDA code would copy self into the result by a kernel of its own.
 bool is_spread(const Arguments& in) {
   const Tensor self = in[0].toTensor(), one = in[1].toTensor(), other = in[2].toTensor();
   if (one.dim() != 2 || other.dim() != 2 || one.size(1) != other.size(0))

@@ -1,7 +1,6 @@
 // Matrix products on the software device: those of real numbers stay PyTorch's own CUDA code, which calls
-// cuBLAS; those of complex numbers, which the cuBLAS of that device does not have, travel as operators. The
-// copy of a sum's first operand that PyTorch would make by a kernel (nn.Linear with one output) travels as an
-// operator, too.
+// cuBLAS; those of complex numbers, which the cuBLAS of that device does not have, travel as operators, and
+// so does the copy of a sum's first operand that PyTorch would make by a kernel (nn.Linear with one output).
 //
 // Called by install.cpp.
 #pragma once

@@ -17,8 +17,7 @@ namespace jitc {
 struct ProgressPage {
   static constexpr size_t kOffset = 4096;  // in the pinned memory; before it lies the token
   static constexpr size_t kPlaces = 1023;
-  /// Mark of a client that has the page. To a client older than this page the memory is the program's: the
-  /// worker then does not touch it.
+  /// Mark of a client that knows the page. For an older client the worker does not touch this memory.
   static constexpr uint64_t kReader = 0x6a69'7463'7061'6765;
 
   /// Clients that wait for the worker, so that it polls its device more often.
@@ -40,8 +39,7 @@ struct ProgressPage {
   };
   Place places[kPlaces];
 
-  /// Returns a stream's place. The default stream has the first one. A virtual stream's handle has its number
-  /// in its table at bit 16.
+  /// Returns a stream's place: the default stream has the first. A handle has its number from bit 16 on.
   static constexpr size_t place_of(uint64_t stream) {
     return stream == 0 ? 0 : 1 + (stream >> 16) % (kPlaces - 1);
   }

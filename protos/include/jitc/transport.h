@@ -23,33 +23,33 @@ typedef struct jitc_bytes {
 
 typedef struct jitc_stream_callbacks {
   void* context;
-  /* One whole gRPC message; called by the thread that drives the I/O; must not block. */
+  /* Takes one whole gRPC message; called by the thread that drives the I/O; must not block. */
   void (*message)(void* context, const uint8_t* data, size_t size);
-  /* The call is over (once): gRPC status (0 OK, 14 UNAVAILABLE when the peer died) and its message. */
+  /* Reports the end of the call (once): gRPC status (0 OK, 14 UNAVAILABLE: the peer died) and its message. */
   void (*closed)(void* context, int grpc_status, const char* message);
-  /* May be NULL. The next message to send, in at most capacity parts; returns their number, 0 when there is
-   * none. Called under the I/O lock by the thread that drives the I/O; the bytes must stay as they are until
-   * its next call. So everything that has gathered since the last call goes out as one message. */
+  /* Gives the next message to send, in at most capacity parts; returns their number, 0 if there is none.
+   * May be NULL. Called under the I/O lock by the thread that drives the I/O; the bytes must stay as they are
+   * until its next call. So everything that has gathered since the last call goes out as one message. */
   size_t (*next)(void* context, jitc_bytes* parts, size_t capacity);
-  /* While a thread waits: a PING goes out after this much silence, and the call ends as UNAVAILABLE when
+  /* While a thread waits: a PING goes out after this much silence, and the call ends as UNAVAILABLE if
    * nothing at all arrived for dead_after_ms. 0: 10 s and 60 s. An idle stream sends none. */
   uint32_t ping_after_ms, dead_after_ms;
 } jitc_stream_callbacks;
 
 typedef struct jitc_transport_api {
   uint32_t version; /* 1 */
-  /* Unary call, blocking. Returns the gRPC status, or -errno when it cannot connect; reply or error text in
-   * *out. */
+  /* Makes a unary call, blocking. Returns the gRPC status, or -errno if it cannot connect; reply or error
+   * text in *out. */
   int (*unary)(const char* socket_path, const char* method, const void* request, size_t size, int timeout_ms,
                jitc_bytes* out);
-  /* Opens a call such as "/jitc.v1.Session/Ops". Returns NULL and an error text when it cannot connect. */
+  /* Opens a call such as "/jitc.v1.Session/Ops". Returns NULL and an error text if it cannot connect. */
   jitc_stream* (*open)(const char* socket_path, const char* method, const jitc_metadata* metadata,
                        size_t count, const jitc_stream_callbacks* callbacks, jitc_bytes* error);
   /* Queues one message (copied: parts are concatenated). Blocks while more than the window is queued
    * (back-pressure); returns 0, or the gRPC status once closed. */
   int (*send)(jitc_stream*, const jitc_bytes* parts, size_t count);
-  /* For callbacks.next: whether the stream sleeps until wake is called (one atomic load; ask it after, or
-   * in, the critical section in which the message became available), and waking it. */
+  /* For callbacks.next. Returns whether the stream sleeps until wake is called (one atomic load; to be called
+   * after, or in, the critical section in which the message became available). wake wakes it. */
   int (*asleep)(const jitc_stream*);
   void (*wake)(jitc_stream*);
   /* Drives the I/O in the calling thread until done(context) is true, the stream closes or the time

@@ -1,9 +1,8 @@
 // Addresses that stand for device variables: a program that knows a variable by its symbol alone never learns
 // where it lies, and ops and boundaries have its alias instead.
 //
-// Promise: an alias is never an address of memory, on any GPU or host, and its bytes belong to no other
-// object. Used by: the API layer, which makes aliases; the cuda device, which alone knows the real address
-// behind one.
+// Promise: an alias is never an address of memory, on any GPU or host, and its bytes are no other object's.
+// Used by: the API layer, which makes aliases; the cuda device, which alone knows the real addresses.
 #pragma once
 #include <cstdint>
 

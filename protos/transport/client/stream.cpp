@@ -18,9 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Interval at which the background thread checks again after a burst, ten times, before it asks to be woken.
-// So while a program issues work, its ops gather into one message per check, and no caller pays for a
-// wake-up.
+// Interval of ten checks that the background thread makes after a burst, before it asks to be woken. So ops
+// of a program that issues work gather into one message per check, and no caller pays for a wake-up.
 constexpr timespec kLook{0, 100'000};
 constexpr int kLooks = 10;
 constexpr size_t kQueueLimit = size_t{4} << 20;
@@ -121,8 +120,7 @@ Stream::Turn Stream::background_turn(bool readable) {
   return sent ? Turn::sent : Turn::quiet;
 }
 
-/// Sleeps until the socket is ready, the doorbell rings or the time is over. Returns true if the socket is
-/// ready.
+/// Sleeps until the socket is ready (returns true), the doorbell rings or the time is over.
 bool Stream::background_sleep(const timespec* limit) {
   pollfd poller{poller_.get(), POLLIN, 0};
   if (::ppoll(&poller, 1, limit, nullptr) <= 0) return false;

@@ -37,8 +37,7 @@ int status_of_reset(uint32_t error_code);
 /// Assembler of messages.
 class Assembler {
  public:
-  /// Calls deliver(data, size) for every whole message. Returns false if the bytes are not gRPC (error says
-  /// why).
+  /// Calls deliver(data, size) for every whole message. Returns false, with an error, if they are not gRPC.
   template <class Deliver>
   bool feed(const uint8_t* data, size_t size, Deliver&& deliver) {
     while (size > 0) {

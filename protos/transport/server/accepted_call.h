@@ -41,11 +41,9 @@ class AcceptedCall {
   AcceptedCall(const AcceptedCall&) = delete;
   AcceptedCall& operator=(const AcceptedCall&) = delete;
 
-  /// Takes in bytes. Returns false if the peer has broken the protocol; the bytes left to produce report that
-  /// to it.
+  /// Takes in bytes. Returns false if the peer broke the protocol; the bytes left to produce report that.
   bool receive(std::span<const uint8_t> bytes, std::vector<Event>& events);
-  /// Produces bytes for the peer, as far as they fit and flow control allows. Returns false if the connection
-  /// is over.
+  /// Produces bytes for the peer, as far as they fit and flow control allows. Returns false at the end.
   bool produce(Outgoing& out);
   /// Returns the headers of the call that the `begun` event reported.
   const Headers& headers() const { return headers_; }

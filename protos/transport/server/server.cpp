@@ -53,8 +53,7 @@ void Server::accept_all() {
 void Server::accept_one() {
   Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) {
-    // Without descriptors the client waits in the queue; checking again at once would only burn the
-    // processor.
+    // Without descriptors the client waits in the queue; a retry at once would only burn the processor.
     constexpr int kPauseMs = 100;
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) ::poll(nullptr, 0, kPauseMs);
     return;
@@ -69,9 +68,8 @@ void Server::accept_one() {
   }
 }
 
-/// Makes room by closing the oldest stranger, so that a crowd of them does not keep out a client that says
-/// hello at once. Returns false if there is none. A stranger that says hello at this very moment may be hit:
-/// it connects again, as after any lost connection.
+/// Closes the oldest stranger, so that many of them do not keep out one that says hello at once; false: there
+/// is none. One that says hello at this very moment may be hit: it reconnects, as after any lost connection.
 bool Server::make_room() {
   if (connections_.size() >= kMost) return false;
   const auto stranger = [](const auto& one) { return one->stranger(); };

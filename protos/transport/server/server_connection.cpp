@@ -204,8 +204,7 @@ void ServerConnection::wake_after(uint64_t nanoseconds) {
   waker_.now();
 }
 
-/// Sends. A thread that finds the lock taken leaves the work to its holder, which checks once more after
-/// releasing it.
+/// Sends. A thread that finds the lock taken leaves the work to its holder, which checks after releasing it.
 void ServerConnection::send_wanted() {
   while (wanted_.load(std::memory_order_seq_cst)) {
     const std::unique_lock lock(io_, std::try_to_lock);

@@ -1,5 +1,4 @@
-// A client's connection to the server: a socket, a thread that reads it, and the threads that have something
-// to send.
+// A client's connection to the server: a socket, a thread that reads it, and the threads that send.
 //
 // Called by: server.cpp (its life), server_api.cpp (the functions of jitc_call). The thread carries out the
 // client's actions, in order and without the lock. A thread that wakes the connection sends by itself; where

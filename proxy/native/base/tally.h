@@ -76,8 +76,7 @@ struct RankHistory {
   static std::optional<RankHistory> unpack(std::span<const uint64_t> words);
 };
 
-/// Returns the newest boundaries that belong together: for each rank an index into `kept`; nothing if there
-/// are none.
+/// Returns the newest boundaries that belong together, per rank an index into `kept`; nothing: none do.
 std::optional<std::vector<size_t>> newest_cut(std::span<const RankHistory> ranks);
 
 /// Action of a rank before collectives when other ranks' newest boundaries belong with none of its own.
@@ -94,8 +93,7 @@ Encounter encounter(const RankHistory& mine, const Tally& next, std::span<const 
 
 /// Returns whether the two ranks can begin their newest steps together.
 bool agree_at_step(const RankHistory& one, const RankHistory& other);
-/// Returns whether a rank that is at `here` has issued a collective that another one, at `there`, has not
-/// come to.
+/// Returns whether a rank at `here` has issued a collective that another one, at `there`, has not reached.
 bool is_ahead(const Tally& here, const Tally& there);
 
 }  // namespace jitc

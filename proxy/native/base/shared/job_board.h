@@ -1,6 +1,5 @@
-// State on which the ranks of a job agree, in memory that they share: one slot per session. The ranks agree
-// here on the newest boundaries that belong together (tally.h), and wait for each other before an optimizer
-// step.
+// State on which the ranks of a job agree, in memory that they share: one slot per session. They agree on the
+// newest boundaries that belong together (tally.h), and wait for each other before an optimizer step.
 //
 // Called by: sessions. Promise: all fields are atomics; a worker that changes something that others wait for
 // rings the doorbell (a futex). A group: the sessions that communicators connect, directly or through others,
@@ -57,8 +56,7 @@ class JobBoard {
   explicit JobBoard(std::byte* memory) : memory_(memory) {}
 
   JobSlot& slot(uint32_t index) const { return reinterpret_cast<JobSlot*>(memory_)[index]; }
-  /// Notes that the slot's session belongs to the communicator. Returns false if there is no place for one
-  /// more.
+  /// Notes that the slot's session belongs to the communicator. Returns false if there is no place left.
   bool join(uint32_t slot, uint64_t communicator) const;
   /// Notes that the communicator connects the session with no other any more.
   void part(uint32_t slot, uint64_t communicator) const;
@@ -74,8 +72,7 @@ class JobBoard {
   /// Takes the session out of its group.
   void leave(uint32_t slot) const;
 
-  /// Returns the doorbell; read it before the slots. wait returns if it has been rung since, or after the
-  /// time.
+  /// Returns the doorbell, to be read before the slots. wait returns once it has rung, or after the time.
   uint32_t doorbell() const { return doorbell_word().load(); }
   void ring() const;
   void wait(uint32_t seen, int milliseconds) const;

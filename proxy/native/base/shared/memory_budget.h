@@ -19,8 +19,7 @@ class MemoryBudget {
   /// Takes the bytes. Returns false if the programs on the GPU would then hold more than the limit.
   virtual bool take(uint64_t bytes, uint64_t limit) = 0;
   virtual void give(uint64_t bytes) = 0;
-  /// Notes that the session holds nothing on the GPU any more, and that nothing is reserved for it. held:
-  /// what it had.
+  /// Notes that nothing is held on the GPU, or reserved for the session, any more. held: what it had.
   virtual void vacate(uint64_t held) { give(held); }
   /// Returns the bytes that all programs on the GPU hold, or have reserved.
   virtual uint64_t used() const = 0;
@@ -48,8 +47,7 @@ class LocalBudget final : public MemoryBudget {
 /// needs.
 class BoardBudget final : public MemoryBudget {
  public:
-  /// Opens the budget. resumes: the slot has the bytes of an earlier worker of the session on this GPU; else
-  /// it starts empty.
+  /// Opens the budget. resumes: the slot has bytes of the session's earlier worker here; else it is empty.
   BoardBudget(const NodeBoard& board, uint32_t slot, uint32_t gpu, bool resumes);
   bool take(uint64_t bytes, uint64_t limit) override;
   void give(uint64_t bytes) override;

@@ -44,9 +44,8 @@ struct BoundaryState {
   uint64_t number = 0;
   uint64_t sequence = 0;  // of the boundary op: all ops up to it are in the state
   uint64_t position = 0;  // of its record in the journal
-  // Boundaries that the worker makes between two ops (executor/step/meeting.h) have no op: `own` counts them
-  // up to this one. Such a boundary has the sequence of the op before it, and the position of the op after
-  // it.
+  // Boundaries that the worker makes between two ops (executor/step/meeting.h) have no op: this many up to
+  // it. Such a boundary has the sequence of the op before it, and the position of the op after it.
   uint64_t own = 0, between = 0;
   // Events between the step's begin and this boundary:
   uint32_t step_waits = 0, step_collectives = 0, step_allocations = 0;

@@ -1,6 +1,5 @@
-// The policy by which a session's live blocks are kept: all copied at every boundary, or only those that
-// peers cannot supply. The node service sets it (worker.proto, Policy); each boundary keeps it for a worker
-// that takes over.
+// Policy of keeping a session's live blocks: all copied at every boundary, or only those that peers cannot
+// supply. The node service sets it (worker.proto, Policy); boundaries keep it for a worker that takes over.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -22,9 +21,8 @@ struct Policy {
   /// Blocks that have a class. All others are treated as mutable and rank-local.
   std::set<uint64_t> classified_ordinals;
   uint64_t measure_every = 0;  // boundaries between measurements, 0: none
-  // Copy mode: only boundaries whose number it divides are made, so that copies take no more than their share
-  // of the time. Across a change of the number, ranks that learn of it at different times have some
-  // boundaries in common.
+  // Copy mode: makes only boundaries that it divides, so that copies take no more than their share of the
+  // time. Across a change, ranks that learn of it at different times have some in common.
   uint64_t make_every = 1;
   // Peer mode: boundaries (0: none) that need no peer. `reserve` is kept beside newer ones, in case all ranks
   // are lost that have what those need; `next_reserve` is still to be made so, and is then kept as well.

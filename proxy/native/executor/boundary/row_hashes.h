@@ -10,8 +10,7 @@
 
 namespace jitc {
 
-/// Returns the current content hashes of the rows' places, in their order; kNoHash where nothing is
-/// allocated.
+/// Returns the rows' current content hashes, in their order; kNoHash where nothing is allocated.
 std::vector<Hash> hashes_of(const DeviceMemory& memory, std::span<const LiveRow> rows);
 
 }  // namespace jitc

@@ -60,7 +60,7 @@ class Checkpoints {
   void replace_newest(BoundaryState state) { boundaries_.back() = std::move(state); }
   /// Forgets what the whole group no longer needs.
   void commit_known();
-  /// Makes room: drops reserves, and the journal up to the committed boundary. Returns false if there are no
+  /// Makes room: drops reserves, and the journal up to the committed boundary. Returns false without
   /// reserves.
   bool drop_reserves();
   /// Truncates the journal. Called by the dispatcher, and by Intake when the client took results.

@@ -71,8 +71,7 @@ bool RowCopies::reuse(const Wanted& one) {
   return true;
 }
 
-/// Reads all rows, at once where the device can; content that has no hash yet passes through the processor in
-/// any case.
+/// Reads all rows, at once where the device can; content without a hash passes through the processor anyway.
 bool RowCopies::read_all(std::span<const Wanted> wanted, uint64_t sequence, Later* later) {
   BlockCopier* const copier = core_.backend->copier();
   std::vector<BlockCopy> blocks;

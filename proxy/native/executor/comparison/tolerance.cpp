@@ -58,8 +58,7 @@ double value(uint32_t element, const std::byte* from) {
   }
 }
 
-/// Returns the distance of two elements; those that are no finite numbers are equal or infinitely far from
-/// each other.
+/// Returns the distance of two elements; those that are no finite numbers are equal or infinitely far apart.
 double distance(double one, double other) {
   if (std::isfinite(one) && std::isfinite(other)) return std::fabs(one - other);
   const bool same = one == other || (std::isnan(one) && std::isnan(other));

@@ -2,8 +2,7 @@
 // with what they hold there after all unrestored memory was poisoned and the minibatch replayed.
 //
 // The coordinator asks for it (Validate); the session stops at the step's begin, rolls back like after a
-// fault, and compares when it reaches that step again. Called by: StepGate (which holds it), Restorer and
-// Session.
+// fault, and compares when it is there again. Called by: StepGate (which holds it), Restorer and Session.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -43,8 +42,7 @@ class Validation {
   std::vector<LiveRow> before_;
 };
 
-/// The validation that a session is asked for, and its newest verdict: at most one is in progress. Any
-/// thread.
+/// A session's requested validation, of which at most one is in progress, and newest verdict. Any thread.
 class Validations {
  public:
   /// Asks for a validation. Returns false if the session is about to stop, or repeats a minibatch: ask again

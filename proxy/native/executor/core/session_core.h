@@ -48,7 +48,7 @@ struct alignas(64) Issued {
   explicit Issued(ImageStore& images) : table(images) {}
 
   ResourceTable table;
-  bool quiet = true;            // all of it has run: FinishStep can go on from the cursor
+  bool quiet = true;            // all of it has run: FinishStep can continue from the cursor
   bool in_step = false;         // between an optimizer step's begin and its boundary
   bool behind_barrier = false;  // that step began when all ranks had come to it
   uint32_t step_waits = 0, step_collectives = 0, step_allocations = 0;

@@ -102,8 +102,7 @@ struct SessionStats {
       memory_total, snapshot_bytes, snapshot_held, unread_bytes;
   std::string state, policy;
   bool protected_, held_back;
-  std::map<std::string, double>
-      phases;  // total of all boundaries and steps so far, in seconds (boundary_times.h)
+  std::map<std::string, double> phases;  // seconds of phases_of boundaries and steps (boundary_times.h)
   uint64_t phases_of;
   uint64_t hashed_bytes, copied_bytes;  // of live blocks, in these phases
   uint64_t validating;                  // the step that is waited for; 0: none

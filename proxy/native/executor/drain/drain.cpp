@@ -54,8 +54,7 @@ void Drain::go_on() {
   if (checkpoints_.pairing.stands()) checkpoints_.pairing.stand({}, checkpoints_.boundaries());
 }
 
-/// Returns what this rank waits for. An op with a result is done once the result exists; in a replay, once it
-/// exists again.
+/// Returns what this rank waits for. An op with a result is done once that exists; in a replay, again.
 Standing Drain::standing() const {
   auto& communications = core_.issued.table.communications();
   communications.learn_ranks(*core_.backend);

@@ -21,8 +21,7 @@ class Backpressure {
   void promise_result(const ops::OpHeader& op, const ops::OpInfo& info);
   /// Waits until the client has read enough. Returns false if the session stops first.
   bool wait_until_read();
-  /// Returns whether results in flight to the client, and those that the device yields without more ops, are
-  /// too many.
+  /// Returns whether too many results are in flight to the client, or come from the device without more ops.
   bool too_much_unread() const;
   void wake();
   bool waits() const { return waits_; }

@@ -93,8 +93,7 @@ void OpIssuer::completed(uint64_t sequence, uint32_t status, std::span<const std
   completed_.payload.assign(payload.begin(), payload.end());
 }
 
-/// Serves module images, which belong to the node, not to the device: every device's images are stored and
-/// found here.
+/// Serves module images, which belong to the node, not to the device: every device's are stored here.
 bool OpIssuer::serve_image(const ops::OpHeader& op) {
   images_used_ = op.sequence;
   try {

@@ -35,8 +35,7 @@ class OpIssuer {
   /// Notes that all ops up to this one have run.
   void note_done(const ops::OpHeader& op);
 
-  /// Serves an op about module images, which belong to the node and not to the device. Returns false if the
-  /// session stops.
+  /// Serves an op about module images, which are the node's. Returns false if the session stops.
   bool serve_image(const ops::OpHeader& op);
   uint32_t has_image(const ops::ImageQuery& query) const;
   void images_are_used_until(uint64_t sequence) { images_used_ = sequence; }

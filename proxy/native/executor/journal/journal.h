@@ -29,8 +29,7 @@ class Journal : public RecordLog {
   /// Appends and publishes one record made of pieces. Returns false if the journal is full.
   bool append(RecordKind kind, uint64_t sequence, std::initializer_list<Bytes> pieces, uint16_t part = 0,
               uint16_t parts = 1, uint64_t* position = nullptr);
-  /// Appends a document of any size as numbered parts. Returns false if the journal is full (readers ignore
-  /// an incomplete set).
+  /// Appends a document as numbered parts (readers ignore an incomplete set). Returns false if it is full.
   bool append_parts(RecordKind kind, uint64_t sequence, Bytes document);
   /// Forgets everything before position.
   void truncate(uint64_t position);

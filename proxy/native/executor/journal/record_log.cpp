@@ -101,8 +101,7 @@ bool RecordLog::moved() const { return read_word(header().head) != head(); }
 
 bool RecordLog::has_boundary(uint64_t number) const { return is_among(number, first_boundary(), reserves_); }
 
-/// Returns whether the boundary still exists. The header names reserves before it voids the rest: read in the
-/// other order.
+/// Reads in the order opposite to the writer's: the header names what stays before it voids the rest.
 bool RecordLog::still_has_boundary(uint64_t number) const {
   const uint64_t first = read_word(header().first_boundary);
   Reserves reserves;

@@ -80,8 +80,7 @@ class RecordLog {
   std::string damage() const {
     return walk([](const Checked&) {});
   }
-  /// Returns whether a worker has given up some of the records since this was opened: they may be
-  /// overwritten.
+  /// Returns whether a worker has given up records since this was opened: they may be overwritten.
   bool moved() const;
 
   uint64_t head() const { return head_.load(std::memory_order_acquire); }

@@ -72,9 +72,8 @@ std::string name_of(const Op& op) {
 /// Returns the stream whose progress passes the op.
 inline uint64_t stream_of(const ops::OpHeader& op) { return op.stream <= kLastDefaultStream ? 0 : op.stream; }
 
-/// Returns whether several threads take part in the optimizer step that the op begins, or is in: on another
-/// rank, or in another run, the op may be at another place, so the effect of the step is unknown without
-/// running it.
+/// Returns whether several threads take part in the optimizer step that the op begins, or is in: elsewhere,
+/// or in another run, the op may be at another place, so only running the step shows what it does.
 bool shares_step(const ops::OpHeader& op);
 /// Reason why such a step is neither finished by healthy ranks nor skipped by a lost one.
 inline constexpr const char* kSharedStep = "several threads of the program have a part in the optimizer step";

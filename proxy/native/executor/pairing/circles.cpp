@@ -12,9 +12,8 @@ int32_t rank_in(const Tally& done, uint64_t communicator) {
   return one ? one->rank : Membership::kUnknown;
 }
 
-/// Returns whether a rank has not come to an awaited collective. A communicator that ranks have made
-/// collectives of has been joined by all of them: a rank that is not in it has no part in it. While it is
-/// being joined that is not known.
+/// Returns whether a rank has not come to a collective. Once ranks have made one, all have joined the
+/// communicator: a rank that is not in it has no part in it. While it is being joined that is unknown.
 bool is_behind(const Tally& done, const Membership& awaited) {
   const Membership* const its = done.find(awaited.communicator);
   if (!its) return awaited.collectives == 1;

@@ -19,8 +19,7 @@ struct Stander {
   bool operator==(const Stander&) const = default;
 };
 
-/// Returns what a rank waits for that makes no progress before all have come to these collectives (counted
-/// from 0).
+/// Returns what a rank waits for that needs all ranks to come to these collectives (counted from 0) first.
 Tally awaited_before(const Tally& done, const Tally& next);
 /// Returns whether a rank that this one waits for waits, itself or through others, for this one.
 bool waits_in_circle(const Stander& mine, std::span<const Stander> others);

@@ -25,11 +25,9 @@ class Pairing {
 
   /// Shows other ranks what this one keeps.
   void show(const Boundaries& boundaries);
-  /// Shows a communicator before its op is issued: other ranks may have joined, and made boundaries, as soon
-  /// as it is.
+  /// Shows a communicator before its op is issued: from then on other ranks may join, and make boundaries.
   void will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries);
-  /// Announces that many boundaries of this rank belong with none of others: ranks that make no steps watch
-  /// for that.
+  /// Shows ranks that make no steps when many boundaries of this one belong with none of theirs.
   void say_alone(const Boundaries& boundaries) const;
   /// Notes that the program has come to a boundary, whether it is kept or not.
   void step_ends();
@@ -37,8 +35,7 @@ class Pairing {
   bool at_end_of_step() const;
   /// Passes a boundary with nothing to roll back to: others need not wait for one.
   void pass(uint64_t boundary);
-  /// Loads a communicator that was joined from a journal. The newest boundary's knowledge of it takes
-  /// precedence.
+  /// Loads a joined communicator from a journal. The newest boundary's knowledge of it takes precedence.
   void load(const ops::CommunicatorCreate& op) { joined_.push_back(op); }
 
   /// Returns the newest boundary of this rank for which each rank of the group (slots) has one that belongs

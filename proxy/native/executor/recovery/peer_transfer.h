@@ -26,8 +26,7 @@ class PeerTransfer {
   /// newer recovery has fenced the session: its path may be that of other memory by now.
   uint64_t export_blocks(const std::string& path, const std::vector<Transfer>& blocks, uint64_t epoch = 0);
   uint64_t import_blocks(const std::string& path, const std::vector<Transfer>& blocks, uint64_t epoch = 0);
-  /// Runs at both ends at once. If the reply is incomplete nothing was transferred, and the receiver's
-  /// allocations hold undefined content.
+  /// Runs at both ends at once. Incomplete: nothing was transferred, the receiver's content is undefined.
   RecoverReply send_blocks(const DirectTransferRequest& request);
   RecoverReply receive_blocks(const DirectTransferRequest& request);
   /// Adds to the reply whether this device can exchange allocations with a peer directly.

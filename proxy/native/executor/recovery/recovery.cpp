@@ -12,8 +12,7 @@
 
 namespace jitc {
 namespace {
-/// Time for a healthy rank inside an optimizer step to finish the ops already submitted. It waits for no
-/// other rank.
+/// Time for a healthy rank to finish the submitted ops of an optimizer step. It waits for no other rank.
 constexpr auto kDrainTime = std::chrono::seconds(10);
 }  // namespace
 

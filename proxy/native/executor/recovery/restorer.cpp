@@ -200,8 +200,7 @@ std::vector<LiveRow> Restorer::take_unchanged(std::vector<LiveRow>& rows) const 
   return unchanged;
 }
 
-/// Writes rows back, block by block if the device does not take them at once; a block that is not written
-/// fails its hash.
+/// Writes rows back, block by block if not at once; a block that was not written fails its hash.
 void Restorer::put_back(const std::vector<LiveRow>& rows) {
   if (put_back_at_once(rows)) return;
   uint64_t bytes = 0;

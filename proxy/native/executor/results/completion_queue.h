@@ -49,8 +49,7 @@ class CompletionQueue {
 
   explicit CompletionQueue(ResultReader read = {}, Note note = {})
       : read_(std::move(read)), note_(std::move(note)) {}
-  /// Attaches a sender; starts with nothing to send. Without a sender the caller uses poll(). Returns false
-  /// if a stream is attached already.
+  /// Attaches a sender (none: poll() is used) with nothing to send. Returns false if one is attached.
   bool attach(std::shared_ptr<CompletionSender> sender = nullptr);
   void detach();
   bool attached() const;

@@ -45,8 +45,7 @@ class Progress {
   void note_again(uint64_t sequence);
   bool noted_again(uint64_t sequence) const;
   ProgressDoorbell& progress_doorbell() { return published_.progress_doorbell(); }
-  /// Returns whether every stream has come as far as was reported, once all ops before that have been
-  /// submitted.
+  /// Returns whether every stream has come as far as was reported, with all earlier ops submitted.
   bool reached(std::span<const StreamProgress> reported) const;
 
  private:

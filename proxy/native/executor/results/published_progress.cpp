@@ -28,8 +28,7 @@ void PublishedProgress::publish(uint64_t stream, uint64_t sequence) {
   syscall(SYS_futex, &place.version, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-/// Takes the place for a stream. A reader that sees a part of this sees another version afterwards, or an odd
-/// one.
+/// Takes the place. A reader that sees a part of this sees another version afterwards, or an odd one.
 void PublishedProgress::take(Place& place, uint64_t stream, uint64_t sequence) {
   place.version.store(place.version.load(std::memory_order_relaxed) | 1);
   place.stream.store(stream + 1);

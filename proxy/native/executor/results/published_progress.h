@@ -1,5 +1,4 @@
-// The worker's side of the progress page (jitc/progress_page.h): progress that its client may read without
-// asking.
+// The worker's side of the progress page (jitc/progress_page.h), which its client reads without asking.
 //
 // Promises: published progress of a stream does not go back, also when a replay runs its work again; the page
 // is read only for whether a client sleeps there. Called by: Progress, with its lock held; back ends have the

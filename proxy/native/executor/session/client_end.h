@@ -37,8 +37,7 @@ class ClientEnd {
   bool attached() const;
   /// Submits one message. Waits while there is no room. Throws Error if it is malformed.
   void submit(std::span<const std::byte> message);
-  /// Submits without a wait. Returns false if there is no room for all of it now; the caller submits it
-  /// again, whole.
+  /// Submits without a wait. Returns false if there is no room for all of it: submit it again, whole.
   bool try_submit(std::span<const std::byte> message);
   /// Forward to CompletionQueue::poll and take.
   int64_t poll(std::span<std::byte> out, int timeout_ms);

@@ -32,8 +32,7 @@ bool may_stand(const ops::OpHeader& op) {
          ops::traits(id).window == ops::Window::launched_collective;
 }
 
-/// Returns whether the op is submitted to the device without waiting for anything, and does not otherwise
-/// concern the session.
+/// Returns whether the op goes to the device without any wait, and does not otherwise concern the session.
 bool is_quick(const RecordHeader& record) {
   if (record.kind != RecordKind::op) return true;  // only a replay reads it
   const ops::OpHeader& op = op_of(record);
@@ -83,8 +82,7 @@ void Dispatcher::loop() {
   }
 }
 
-/// Sleeps until there is work. Other ranks may wait for this one, which waits for them as well: then they
-/// have to know.
+/// Sleeps until there is work. Other ranks are shown that it waits, in case they wait for this one.
 void Dispatcher::sleep(Lifecycle::Lock& lock) {
   Lifecycle& life = core_.life;
   const auto needed = [this] { return is_needed(); };
@@ -139,8 +137,7 @@ void Dispatcher::ops_came() {
   if (!run_here()) core_.life.wake_dispatcher();
 }
 
-/// Dispatches in the stream's reader. Returns false if the dispatcher's thread must: it is awake or has to be
-/// woken.
+/// Dispatches in the stream's reader. Returns false if the dispatcher's thread is awake or must be woken.
 bool Dispatcher::run_here() {
   Lifecycle& life = core_.life;
   if (!life.asleep.load()) return false;
@@ -257,9 +254,8 @@ bool Dispatcher::dispatch(const RecordHeader& record) {
   return true;
 }
 
-/// Issues an op. Other ranks see a communicator before it can be joined. They also see its collectives before
-/// they run, where ranks wait for this one before a step or are to meet it: by these they know that it will
-/// not come.
+/// Issues an op. Other ranks see a communicator before it can be joined; those that wait for this one before
+/// a step, or are to meet it, also see its collectives, and know by these that it will not come.
 void Dispatcher::issue(const ops::OpHeader& op) {
   Checkpoints& checkpoints = to_.checkpoints;
   const auto id = static_cast<ops::OpId>(op.op);

@@ -24,8 +24,7 @@ class Intake {
 
   enum class Wait : bool { no, yes };
   /// Takes one message of the op stream. Throws Error if it is malformed, or does not follow the one before.
-  /// Returns false, only without waiting, if there is no room for all of it; what is in the journal is
-  /// skipped the next time.
+  /// Returns false, only without waiting, if there is no room; what is in the journal is skipped next time.
   bool submit(std::span<const std::byte> message, Wait wait);
 
  private:

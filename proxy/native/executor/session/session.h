@@ -51,9 +51,8 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   BoundaryState boundary_table(uint64_t boundary, bool earlier) const;
   void set_policy(Policy policy);
   void set_spacing(uint64_t every) { checkpoints_.plan.space(every); }
-  /// Validates an optimizer step: the session stops once before it, and compares when it comes there again.
-  /// Returns false if it is stopped or about to stop, for another validation or a recovery: ask again once it
-  /// continues.
+  /// Validates an optimizer step: the session stops before it, and compares when it is there again. Returns
+  /// false if it is stopped or about to, for another validation or a recovery: ask again once it continues.
   bool validate(uint64_t step);
   /// Stops the session after this boundary, before anything else runs (fault "replica-divergence").
   void stop_after(uint64_t boundary);

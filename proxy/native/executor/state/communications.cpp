@@ -31,8 +31,7 @@ void Communications::on(const ops::CommunicatorCreate& op) {
   add({op.handle, op.ranks, op.rank, op.unique_id, name}, {true, 0, op.header.sequence});
 }
 
-/// Splits a communicator. All ranks of the parent split it at the same of its collectives; those of one color
-/// form one communicator.
+/// Splits a communicator, at the same of its collectives on all its ranks; those of one color form a new one.
 void Communications::on(const ops::CommunicatorSplit& op) {
   uint64_t name = 0;
   if (Part* const parent = part(op.parent)) {

@@ -42,16 +42,15 @@ class Communications {
   void see(const ops::OpHeader& op);
   std::vector<ops::CollectiveItem> end_capture(uint64_t stream);
 
-  /// Learns ranks in split communicators: from the back end, once they were made, or from the result of the
-  /// split.
+  /// Learns ranks in split communicators: from the back end that made them, or from the result of the split.
   void learn_ranks(const Backend& backend);
   void learn_rank(uint64_t handle, std::span<const std::byte> result);
   /// Drops communicators that every rank has left, at all boundaries that are kept.
   void forget(const std::vector<uint64_t>& names);
 
   Tally tally() const;
-  /// Returns all that was submitted, what of that is not done by its mark, and its progress; nothing if all
-  /// is done.
+  /// Returns what was submitted, what of that is not done by its mark, and its progress; nothing: all is
+  /// done.
   Standing standing(const Given::IsDone& is_done) const;
   size_t size() const { return communicators_.size(); }
   /// Returns the live communicators. backend: asked for the unique ids of split ones; those it does not know

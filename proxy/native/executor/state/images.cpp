@@ -139,8 +139,7 @@ bool ImageStore::has(const ImageHash& hash, uint64_t bytes) {
   return false;
 }
 
-/// Discards an image for the node: other sessions that hold it still have the damaged file under names of
-/// their own.
+/// Discards an image for the node: other sessions still hold the damaged file under names of their own.
 void ImageStore::discard(const ImageHash& hash) {
   if (auto known = maps_.extract(hash)) discarded_.push_back(std::move(known.mapped()));
   held_.erase(hash);
@@ -198,8 +197,7 @@ void ImageStore::begin_part(const ImageHash& hash, uint64_t total) {
   const File file(path, O_RDWR | O_CREAT);
   if (!file) fail("cannot make", path);
   if (fallocate(file.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(total)) == 0) return;
-  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)
-    return;  // file systems that lack it: allocated as written
+  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return;  // unsupported: allocated as written
   const int code = errno;
   unlink(path.c_str());
   errno = code;

@@ -1,8 +1,8 @@
 // Module images as files of the node: shared by all sessions, kept over the life of workers, bounded.
 //
 //   <path>/<hash>                      complete and checked
-//   <path>/held/<session>/<hash>       hard link: the session needs it, so it is never the one to go
-//   <path>/held/<session>/<hash>-<bytes>.part  on its way; its size is how far it has come
+//   <path>/held/<session>/<hash>       hard link: the session needs it, so it is never removed
+//   <path>/held/<session>/<hash>-<bytes>.part  in flight; its size is the part received
 //
 // Called by: OpIssuer (the dispatcher's thread) and Restorer (while it is parked). Promises: an image that is
 // returned has the hash that was asked for; no more than the limit lies there, and three quarters of it for
@@ -46,11 +46,10 @@ class ImageStore final : public ImageSource {
   /// Takes the next part of an image; skips bytes that are there already. Throws ImageError: a gap, no room,
   /// or a whole image that has another hash.
   void part(const ImageHash& hash, uint64_t total, uint64_t offset, std::span<const std::byte> bytes);
-  /// Returns an image after a check, made every time because it may lie there for weeks. Valid until the
-  /// session releases it.
+  /// Returns an image, checked every time, as it may lie there for weeks. Valid until the session releases
+  /// it.
   std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) override;
-  /// Keeps a document of the executor (the content of a graph) under its hash, held. Returns false if there
-  /// is no room for it.
+  /// Keeps a document of the executor (a graph's content) under its hash, held. Returns false without room.
   bool keep(const ImageHash& hash, std::span<const std::byte> bytes);
   /// Releases all images that are not needed.
   void hold_only(const std::set<ImageHash>& needed);

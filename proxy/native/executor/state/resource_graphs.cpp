@@ -25,8 +25,7 @@ ops::BlasSet setting(const ops::OpHeader& header, uint64_t handle, ops::BlasFiel
   return set;
 }
 
-/// Adds the settings of a cuBLAS handle, as ops: calls in the graph use them, also when it is recreated
-/// later.
+/// Adds the settings of a cuBLAS handle, as ops: calls in the graph use them, also when it is recreated.
 void add_settings(Resources::Content& content, const ops::OpHeader& begin, const Resources::Blas& blas) {
   using ops::BlasField;
   const auto add = [&](BlasField field, int32_t mode) {

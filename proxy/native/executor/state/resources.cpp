@@ -1,5 +1,4 @@
-// The table: the effect of each resource op on it. Graphs: resource_graphs.cpp; packed form:
-// resource_pack.cpp.
+// The table: effects of resource ops on it. Graphs: resource_graphs.cpp; packed form: resource_pack.cpp.
 #include "resources.h"
 
 #include "executor/journal/wire.h"

@@ -46,15 +46,13 @@ class ResourceTable {
   void apply(const ops::OpHeader& op, uint32_t status, std::span<const std::byte> result = {});
   /// Returns the kind of which the op would make one too many.
   std::optional<Excess> excess(const ops::OpHeader& op) const;
-  /// Returns whether the session cannot continue: more than kMostCaptured in one capture, or
-  /// limits::kGraphBytes in all.
+  /// Returns whether a capture exceeds kMostCaptured, or all limits::kGraphBytes: it cannot continue.
   bool overflown() const { return overflown_; }
   bool has_collectives(uint64_t executable) const;
   const Communications& communications() const { return communications_; }
   Communications& communications() { return communications_; }
   void reset(const Resources& resources);
-  /// Lists the resources. backend: asked for the unique ids of split communicators; those it does not know
-  /// are left out.
+  /// Lists resources. backend: asked for unique ids of split communicators; those unknown to it are left out.
   Resources list(const Backend& backend) const;
   const std::map<uint64_t, Resources::Allocation>& allocations() const { return allocations_; }
   const std::map<uint64_t, Resources::Stream>& streams() const { return streams_; }

@@ -20,8 +20,7 @@ constexpr uint64_t kMany = 16;
 /// Number of failed boundaries in a row that is reported to the user.
 constexpr uint64_t kCircles = 16;
 
-/// Returns whether some boundaries have found none of other ranks that belong with them: each one is made
-/// until one has.
+/// Returns whether some boundaries belong with none of other ranks: each one is made until one does.
 bool is_alone(const Checkpoints& checkpoints, uint64_t committed) {
   const uint64_t uncommitted = count_after(checkpoints.boundaries(), committed);
   return uncommitted >= kFew && uncommitted < kMany;
@@ -89,8 +88,7 @@ BoundaryMaker::Place BoundaryMaker::place_of(const ops::Boundary& op, uint64_t p
           false};
 }
 
-/// Returns whether the boundary is awaited; a validation right after it then runs no more than one minibatch
-/// again.
+/// Returns whether a boundary is awaited; a validation after it then runs at most one minibatch again.
 bool BoundaryMaker::is_awaited(uint64_t boundary) const {
   return gate_.validations.step() == boundary + 1 || is_last(boundary);
 }
@@ -100,8 +98,7 @@ bool BoundaryMaker::is_last(uint64_t boundary) const {
   return (park_after_ && boundary >= park_after_) || (stop_after_ && boundary >= stop_after_);
 }
 
-/// Returns whether the policy skips the boundary; but there is always one to roll back to, and a journal that
-/// fills needs one.
+/// Returns whether the policy skips a boundary; never the only one, nor one while the journal fills.
 bool BoundaryMaker::skips(uint64_t boundary) const {
   const bool filling = core_.journal.bytes() > core_.journal.capacity() / 2 ||
                        core_.results.count() > limits::kResults / 2 || core_.journal_full;
@@ -143,8 +140,7 @@ bool BoundaryMaker::imports(uint64_t boundary) const {
   return as<ops::Boundary>(op_of(*core_.journal.at(position))).boundary == boundary;
 }
 
-/// Makes the boundary after SkipStep: memory and resources are in place; its copies and its record are made
-/// now.
+/// Makes the boundary after SkipStep: memory and resources are in place; copies and record are made now.
 bool BoundaryMaker::make_imported() {
   uint64_t position = *imported_;
   const Place place = place_of(as<ops::Boundary>(op_of(*core_.journal.at(position))), position);
@@ -283,9 +279,8 @@ bool BoundaryMaker::copy_wanted(std::span<LiveRow> rows, const Place& place) {
   return copies_.copy_all(wanted, place.sequence, &later_);
 }
 
-/// Keeps variables of modules that the program has asked for: a module that is loaded again has their initial
-/// values. A kernel's own variables, which the program never asked for, are out of sight. Throws
-/// SnapshotFull.
+/// Keeps variables of modules that the program has asked for: a reloaded module has their initial values. A
+/// kernel's own variables, which it never asked for, are out of sight. Throws SnapshotFull.
 bool BoundaryMaker::keep_variables(BoundaryState& state) {
   const size_t blocks = state.rows.size();
   for (const auto& variable : state.resources.variables) {

@@ -38,7 +38,7 @@ class SteadyBlocks {
  private:
   /// Minibatches examined in a row, and boundaries from one such round to the next.
   static constexpr uint64_t kLooks = 3, kEvery = 1000;
-  std::unordered_map<uint64_t, uint64_t> times_;  // ordinal -> looks at which it had not changed
+  std::unordered_map<uint64_t, uint64_t> times_;  // ordinal -> checks that found it unchanged
   std::unordered_set<uint64_t> restless_;         // changed while taken for steady: never again
 };
 

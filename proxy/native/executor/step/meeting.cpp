@@ -31,8 +31,7 @@ bool Meeting::before(const RecordHeader& record) {
   return boundaries_.make_between(op.header, record.position);
 }
 
-/// Returns whether others come to the collective. Waits as long as that is worth it, and they do not wait for
-/// this one.
+/// Waits for others to come to the collective, as long as it pays and they do not wait for this one.
 Encounter Meeting::await(const ops::Collective& op) {
   Lookout lookout(core_, checkpoints_);
   const auto end = Lookout::Clock::now() + patience_;

@@ -31,8 +31,7 @@ class Meeting {
   Meeting(SessionCore& core, Checkpoints& checkpoints, BoundaryMaker& boundaries, const Replay& replay)
       : core_(core), checkpoints_(checkpoints), boundaries_(boundaries), replay_(replay) {}
 
-  /// Prepares for the collective of this record, which is about to be issued. Returns false if the session
-  /// stops.
+  /// Prepares for the collective of this record before it is issued. Returns false if the session stops.
   bool before(const RecordHeader& record);
   /// Returns whether it waits for others, and will continue without them. Any thread.
   bool waits() const { return waits_.load(std::memory_order_relaxed); }

@@ -14,8 +14,7 @@
 
 namespace jitc {
 namespace {
-/// Longest time in which a group gathers: after it, the rank continues without the group, with copies of
-/// everything.
+/// Longest time for a group to gather: then the rank continues without it, with copies of everything.
 constexpr auto kGatherTime = std::chrono::seconds(10);
 }  // namespace
 
@@ -77,8 +76,7 @@ bool StepGate::prepare(uint64_t step) {
 /// back. The second time: reports what differs.
 bool StepGate::at_validation(Validation due, const ops::StepBegin& op) {
   const Drained drained = due.measured() ? drain_.await_patiently() : drain_.await();
-  if (drained != Drained::done)
-    return drained == Drained::circle;  // it is reported to the service as too late
+  if (drained != Drained::done) return drained == Drained::circle;  // too late, for the service
   core_.issued.quiet = true;
   if (!due.measured()) {
     due.measure(*core_.backend, live_now());

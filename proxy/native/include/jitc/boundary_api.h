@@ -1,8 +1,8 @@
-/* C interface of libjitc_boundaries.so: the boundaries of a session, read from its files where no worker is.
+/* C interface of libjitc_boundaries.so: the boundaries of a session, read from its files without a worker.
  *
- * Opens the journal and the copies of a session for reading only, whoever holds them (the keeper, after a
- * worker, a service or a program has died), and also while a worker goes on writing. Nothing of CUDA or of
- * the executor is loaded. Called by: jitc.proxy.common.boundaries.
+ * Opens the journal and the copies of a session for reading only, while any process holds them (the keeper,
+ * after a worker, a service or a program has died), and also while a worker continues to write. Nothing of
+ * CUDA or of the executor is loaded. Called by: jitc.proxy.common.boundaries.
  *
  * Functions that fail return NULL or a negative value and leave a text for jitc_boundaries_message(). A
  * handle shows what the files held when it was opened; calls with one handle come one at a time. */
@@ -19,7 +19,7 @@ extern "C" {
 
 typedef struct jitc_boundaries jitc_boundaries;
 
-/* Where a session's state lies, with the sizes that it was made with. */
+/* The files of a session's state, with the sizes that it was made with. */
 typedef struct jitc_boundary_files {
   const char* journal;
   uint64_t journal_bytes;
@@ -29,7 +29,7 @@ typedef struct jitc_boundary_files {
   uint64_t copies_bytes;
 } jitc_boundary_files;
 
-/* A boundary that can be gone back to. */
+/* A boundary that can be restored. */
 typedef struct jitc_boundary {
   uint64_t number;
   uint64_t sequence; /* of the newest op whose effects are in it */
@@ -55,12 +55,12 @@ JITC_API jitc_boundaries* jitc_boundaries_open(const jitc_boundary_files* files)
 JITC_API void jitc_boundaries_close(jitc_boundaries*);
 JITC_API const char* jitc_boundaries_message(void); /* of this thread */
 
-/* Oldest first. Returns how many there are; as many as there is room for are written. */
+/* Lists boundaries, oldest first. Returns their number; writes as many as there is room for. */
 JITC_API int64_t jitc_boundaries_list(const jitc_boundaries*, jitc_boundary* out, size_t room);
-/* The rows of a boundary, in the order of their ordinals; as above. -1: it is not there. */
+/* Lists the rows of a boundary, in the order of their ordinals; as above. -1: it does not exist. */
 JITC_API int64_t jitc_boundaries_rows(const jitc_boundaries*, uint64_t boundary, jitc_boundary_row* out,
                                       size_t room);
-/* The content of a row (an index) from its copy, checked by its hash: all `bytes` of it. -1: it has no copy;
+/* Reads the content of a row (an index) from its copy, checked by its hash: all `bytes`. -1: it has no copy;
  * the boundary was given up meanwhile; or the copy is damaged. */
 JITC_API int jitc_boundaries_read(const jitc_boundaries*, uint64_t boundary, uint64_t row, void* out,
                                   uint64_t bytes);

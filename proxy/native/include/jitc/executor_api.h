@@ -13,7 +13,7 @@ extern "C" {
 
 typedef struct jitc_executor jitc_executor; /* one per worker process */
 
-/* Answer to a join. */
+/* The answer to a join. */
 typedef struct jitc_join {
   char text[4096]; /* path of the segment; refused: the reason, for the program (NUL-terminated) */
   uint64_t segment_bytes;
@@ -26,17 +26,17 @@ enum {
   JITC_JOIN_REFUSED = -1
 };
 
-/* What the executor asks of the control plane. Called from executor threads (ctypes takes the GIL);
+/* The executor's calls to the control plane. Called from executor threads (ctypes takes the GIL);
  * join may block on a round trip to the node service. */
 typedef struct jitc_control {
-  /* Communicator segment of this epoch: one of the values above. */
+  /* Requests the communicator segment of this epoch; returns one of the values above. */
   int (*join)(uint64_t session, const uint8_t unique_id[128], uint32_t ranks, uint32_t rank, uint64_t epoch,
               jitc_join* answer);
-  /* The session cannot go on; it is stopped and waits for Fence. */
+  /* Reports that the session cannot continue; it is stopped and waits for Fence. */
   void (*fault)(uint64_t session, uint64_t sequence, uint32_t status, const char* cause, const char* message);
-  /* An armed fault fired; number is its own (Fault in control.proto). */
+  /* Reports that an armed fault fired; number is its own (Fault in control.proto). */
   void (*fault_fired)(uint64_t number, const char* detail);
-  /* Two ops of a session with no order between them: RaceReport in control.proto as JSON. */
+  /* Reports two ops of a session with no order between them: RaceReport in control.proto as JSON. */
   void (*race)(const char* report_json);
 } jitc_control;
 
@@ -44,47 +44,47 @@ typedef struct jitc_control {
  * "threads": n, "ordinal": n, "images": path, "options": {name: text}, "libraries": {name: path}}. The
  * options are those of WorkerOptions (jitc/generated_options.h). A device opens what it needs of the
  * libraries: "operators" (libjitc_operators.so) the software device; "driver", "nccl", "cublas", "cublaslt",
- * "nvrtc", "cudnn" the cuda device. What is not named is not there.
+ * "nvrtc", "cudnn" the cuda device. A library that is not named is not available.
  */
 JITC_API jitc_executor* jitc_executor_create(const char* options_json, const jitc_control* control);
 JITC_API void jitc_executor_destroy(jitc_executor*);
 JITC_API const char* jitc_executor_message(void); /* of this thread */
 
-/* OpenSessionRequest as JSON (bytes fields in hex). */
+/* Opens a session by OpenSessionRequest as JSON (bytes fields in hex). */
 JITC_API int jitc_session_open(jitc_executor*, const char* request_json);
 JITC_API int jitc_session_close(jitc_executor*, uint64_t session);
 
 /* The client's stream. attach: forgets results up to results_received, queues the ACK and the results
- * that are still owed; -1 when another stream is attached. submit: one OpBatch message (protobuf bytes);
- * journals it, then returns; blocks while the journal is full (back-pressure); -1 when malformed: nothing
+ * that are still owed; -1 if another stream is attached. submit: one OpBatch message (protobuf bytes);
+ * journals it, then returns; blocks while the journal is full (back-pressure); -1 if malformed: nothing
  * of the batch was taken, the stream must be closed with the message. poll: one CompletionBatch message
- * into out, waits up to timeout_ms; 0 when nothing came, -2 when detached. */
+ * into out, waits up to timeout_ms; 0 if nothing came, -2 if detached. */
 JITC_API int64_t jitc_session_attach(jitc_executor*, uint64_t session, uint64_t results_received);
 JITC_API int jitc_session_submit(jitc_executor*, uint64_t session, const uint8_t* batch, size_t size);
 JITC_API int64_t jitc_session_poll(jitc_executor*, uint64_t session, uint8_t* out, size_t capacity,
                                    int timeout_ms);
 JITC_API int jitc_session_detach(jitc_executor*, uint64_t session);
 
-/* Recovery and policy: method is the rpc's name in worker.proto ("Fence", "Rollback", "FinishStep",
- * "SkipStep", "Export", "Import", "Send", "Receive", "Resume", "Abandon", "BoundaryTable", "SetPolicy",
- * "SetSpacing", "Validate", "Hold", "Tell", "Arm", "Stats"); request and reply are JSON. The reply is freed
- * with jitc_executor_release. */
+/* Runs a command of recovery or policy: method is the rpc's name in worker.proto ("Fence", "Rollback",
+ * "FinishStep", "SkipStep", "Export", "Import", "Send", "Receive", "Resume", "Abandon", "BoundaryTable",
+ * "SetPolicy", "SetSpacing", "Validate", "Hold", "Tell", "Arm", "Stats"); request and reply are JSON. The
+ * reply is freed with jitc_executor_release. */
 JITC_API int jitc_executor_command(jitc_executor*, const char* method, const char* request_json,
                                    char** reply_json);
 JITC_API void jitc_executor_release(char*);
 
 /* Shared structures, for the process that makes their memory. A slot of the board is cleared by its session's
- * worker when the session is closed; by the service, where that worker is dead. Until then it has the GPU
+ * worker when the session is closed; by the service, if that worker is dead. Until then it has the GPU
  * memory that the session holds, or that its recovery needs: sessions with the same "gpu" share the limit
  * through it. */
 JITC_API uint64_t jitc_board_bytes(void);
 JITC_API int jitc_board_clear(const char* path, uint32_t slot);
 JITC_API uint64_t jitc_segment_bytes(uint32_t ranks);
-/* Before anybody joins: what the segment is known by. */
+/* Sets the identity of the segment, before any rank joins. */
 JITC_API int jitc_segment_mark(const char* path, uint64_t identity);
-/* The rank does nothing in the segment any more: those who wait for it give up, with the text. */
+/* Marks the rank as inactive in the segment: ranks that wait for it give up, with the text. */
 JITC_API int jitc_segment_absent(const char* path, uint32_t rank, const char* why);
-/* How often each of so many ranks has let go of the segment, modulo 65,536. */
+/* Counts how often each of so many ranks has released the segment, modulo 65,536. */
 JITC_API int jitc_segment_left(const char* path, uint32_t ranks, uint16_t* counts);
 #ifdef __cplusplus
 }
