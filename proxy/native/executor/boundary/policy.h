@@ -71,7 +71,7 @@ class Plan {
   /// Sets make_every from the next step or boundary on, and leaves the rest of the policy alone.
   void space(uint64_t every);
 
-  // The dispatcher's functions, and those of commands while it is parked. begin: a step or boundary begins.
+  // Functions for the dispatcher, and for commands while it is parked. begin: a step or boundary begins.
   void begin() { current_ = wanted(); }
   const Policy& current() const { return *current_; }
   /// Learns blocks that change before the step: from now on they are copied at every boundary.

@@ -25,7 +25,7 @@ struct SnapshotFull {};
 class Snapshot {
  public:
   static constexpr uint64_t kNone = UINT64_MAX;
-  /// Number of boundaries remembered: copies made at every boundary of this period find their memory here.
+  /// Number of boundaries remembered: copies made once in so many find their memory here.
   static constexpr size_t kRemembered = 32;
 
   /// Opens the arena. bytes: limit of all copies on the node, and so of the arena.

@@ -29,7 +29,7 @@ class DrainLimit {
 
   /// kMoment: most waits are shorter; afterwards also how often a rank looks for a circle.
   static constexpr std::chrono::milliseconds kMoment{20}, kSoon{200}, kFirst{1'000}, kLongest{10'000};
-  static constexpr uint32_t kFewest = 4, kFinally = 1024;  // boundaries that are given up soon, in one row
+  static constexpr uint32_t kFewest = 4, kFinally = 1024;  // boundaries that are given up soon, at a time
 
  private:
   Duration at_length_ = kFirst, doubt_ = kSoon;

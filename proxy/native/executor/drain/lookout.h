@@ -20,7 +20,7 @@ class Lookout {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kDoubt{200};
-  /// doubt: time until ranks without progress that may be in a circle are assumed to be in one.
+  /// Takes the time until ranks without progress that may be in a circle are assumed to be in one.
   Lookout(SessionCore& core, const Checkpoints& checkpoints, Clock::duration doubt = kDoubt)
       : core_(core), checkpoints_(checkpoints), doubt_(doubt) {}
 
