@@ -1,11 +1,11 @@
 // Counts of what a session's communicators have done before a place in its ops, and the boundaries of several
 // ranks that belong together by them: a consistent cut.
 //
-// A boundary is a place in the ops of one rank. Ranks can roll back to boundaries of two of them together
-// only if, for each communicator that both belong to, both have made the same collectives before them, and
-// each has received what the other had sent. The number of steps that a rank has made does not matter.
-// Joining is the first collective of a communicator, and splitting one of its parent. A communicator that a
-// rank has left counts with what it had done; once all have left it, it no longer counts.
+// A boundary is a place in the ops of one rank. Boundaries of two ranks can be restored together only if, for
+// each communicator that both belong to, both have made the same collectives before them, and each has
+// received what the other had sent. The number of steps that a rank has made does not matter. Joining is the
+// first collective of a communicator, and splitting one of its parent. A communicator that a rank has left
+// counts with what it had done; once all have left it, it no longer counts.
 //
 // Called by: the resource table (which counts), the board (which shows it to other ranks), checkpoints and
 // step gates (which compare). `proxy/ranks/cuts.py` finds the same cut for a recovery. Pure.

@@ -25,8 +25,7 @@ class GpuTurn {
   /// Returns false if the system has no such locks, so that there are no turns.
   bool usable() const { return file_ >= 0; }
 
-  /// Enter the GPU, or change the lock on it: beside others, or alone. Return false if others do not allow
-  /// it.
+  /// Enters the GPU, or changes the lock on it: beside others, or alone. Returns false if others forbid it.
   bool beside() const;
   bool alone() const;
   void leave() const;

@@ -82,7 +82,7 @@ class CopiesBudget {
   void give(uint64_t bytes);
   /// Releases the slot, like BoardBudget.
   void leave();
-  /// Return the bytes of this session, the bytes of all sessions, and the limit of all.
+  /// Returns the bytes of this session; of all sessions; the limit of all.
   uint64_t held() const;
   uint64_t used() const;
   uint64_t limit() const { return limit_; }

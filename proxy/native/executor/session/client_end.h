@@ -39,7 +39,7 @@ class ClientEnd {
   void submit(std::span<const std::byte> message);
   /// Submits without a wait. Returns false if there is no room for all of it: submit it again, whole.
   bool try_submit(std::span<const std::byte> message);
-  /// Forward to CompletionQueue::poll and take.
+  /// Forwards to CompletionQueue::poll and take.
   int64_t poll(std::span<std::byte> out, int timeout_ms);
   int64_t take(std::span<std::byte> out);
 

@@ -59,7 +59,7 @@ class ResourceTable {
 
  private:
   using Result = std::span<const std::byte>;
-  // Note what each resource op does; an op without an overload here does not compile.
+  // Notes what each resource op does; an op without an overload here does not compile.
   void on(const ops::Allocate& op);
   void on(const ops::Free& op);
   void on(const ops::MemoryHold& op);
