@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from common import LIBRARIES, ROOT, finish, interposed_program, parser, summary, workplace
+from common import LIBRARIES, ROOT, finish, interposed_program, linked_program, parser, summary, workplace
 
 ASYNC_GOAL_US, QUERY_GOAL_US, NEWS_GOAL_US, SYNC_GOAL = 2.0, 1.0, 5.0, 1.2
 TRANSPORT = str(LIBRARIES / "libjitc_transport.so")
@@ -33,7 +33,7 @@ def running(command: list[str], env: dict[str, str]) -> Iterator[None]:
 
 
 def measure(rounds: int) -> dict[str, dict[str, float]]:
-    program, native = interposed_program("call_cost"), interposed_program("echo_server")
+    program, native = interposed_program("call_cost"), linked_program("echo_server", "echo_server")
     with workplace("call_cost") as place, ExitStack() as servers:
         service = place.service(1)
         sockets = [str(place.folder / f"{name}.sock") for name in ("python", "native")]
