@@ -1,6 +1,6 @@
-// What a back end is made with.
+// Options that a back end is made with.
 //
-// Filled in by Session; read by the devices. See backend.h.
+// Session fills them in; the devices read them. See backend.h.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,19 +21,19 @@ namespace jitc {
 /// Memory that this process and the program share, mapped in both at one address; bytes 0: none.
 struct PinnedRange {
   uint64_t base = 0, bytes = 0;
-  /// The range, when all of it lies inside; else nullptr.
+  /// Returns the range if all of it lies inside; else nullptr.
   std::byte* find(uint64_t address, uint64_t size) const {
     const bool inside = size <= bytes && address >= base && address - base <= bytes - size;
     return inside && bytes ? reinterpret_cast<std::byte*>(address) : nullptr;
   }
 };
 
-/// Libraries that are opened at run time: names (jitc/executor_api.h) and paths.
+/// Libraries opened at run time: names (jitc/executor_api.h) and paths.
 class Libraries {
  public:
   Libraries() = default;
   explicit Libraries(std::map<std::string, std::string, std::less<>> paths) : paths_(std::move(paths)) {}
-  /// Empty: it is not there.
+  /// Returns an empty path if there is no such library.
   const std::string& path(std::string_view name) const {
     static const std::string kNone;
     const auto found = paths_.find(name);
@@ -49,15 +49,15 @@ struct BackendOptions {
   int threads;  // of one operator; fixed per job so that results do not change
   WorkerOptions given;
   Libraries libraries;
-  Shuffle shuffle;     // what the software device puts off
+  Shuffle shuffle;     // for the software device: what it delays
   int ordinal = 0;     // of the driver
   PinnedRange pinned;  // shared with the program
-  /// Shared by the sessions on the GPU; none: this one has the limit for itself.
+  /// Limit shared by the sessions on the GPU; none: this session has the limit for itself.
   std::shared_ptr<MemoryBudget> budget;
-  /// Turns at the GPU, where its sessions do not fit together; none: there are no turns.
+  /// Turns at the GPU if its sessions do not fit together; none: there are no turns.
   std::shared_ptr<GpuTurn> turn;
-  CopiesBudget* node_memory = nullptr;                    // what memory that is moved out counts against
-  std::function<bool()> outdated = [] { return false; };  // a newer fence makes the command under way useless
+  CopiesBudget* node_memory = nullptr;                    // budget that moved-out memory counts against
+  std::function<bool()> outdated = [] { return false; };  // a newer fence makes the running command useless
 };
 inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {
   return options.budget ? options.budget : std::make_shared<LocalBudget>();

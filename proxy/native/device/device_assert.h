@@ -1,6 +1,6 @@
-// What a kernel reports of the numbers that the program gave it (an index out of range): an assert.
+// Assert: a kernel reports a fault in the program's own numbers (an index out of range).
 //
-// Called by: both devices. The service hands it to the program the first time, since no replay helps
+// Called by: both devices. The service reports it to the program the first time, since no replay helps
 // (proxy/recovery/incident.py).
 #pragma once
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace jitc::device {
 
 inline constexpr uint32_t kAssert = 710;  // cudaErrorAssert
-/// Its cause, as in OpError.
+/// Cause of an assert, as in OpError.
 inline constexpr const char* kDeviceAssert = "device-assert";
 
 }  // namespace jitc::device

@@ -1,9 +1,8 @@
-// Ends the nap of a thread that looks at the device now and then, as soon as somebody waits for what it will
-// find.
+// Ends the nap of a thread that polls the device as soon as a waiter needs its result.
 //
-// Called by: the cuda device's completion poller, which naps; PublishedProgress has it. The words are shared
-// with the program (jitc/progress_page.h), which rings it too; what it writes there only makes naps shorter
-// or longer, and none is longer than it was asked for.
+// Called by: the cuda device's completion poller, which naps; PublishedProgress owns it. The words are shared
+// with the program (jitc/progress_page.h), which also rings it; its writes only make naps shorter or longer,
+// and none is longer than requested.
 #pragma once
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -21,14 +20,14 @@ namespace jitc {
 class ProgressDoorbell {
  public:
   using Words = ProgressPage::Waiters;
-  /// nullptr: no program shares them.
+  /// nullptr: not shared with a program.
   explicit ProgressDoorbell(Words* shared) : shared_(shared) {}
 
-  /// A thread of the program sleeps until some stream has come further.
+  /// Returns whether a thread of the program sleeps until some stream makes progress.
   bool is_awaited() const { return words().sleepers.load() != 0; }
-  /// To be asked before the last look at what there is to do.
+  /// Returns the number of rings; read it before the last check for work.
   uint32_t rings() const { return words().rings.load(); }
-  /// Returns when it rings, or has rung since rings() was asked, and after that time.
+  /// Returns at a ring since `rings` was read, at the latest after that time.
   void nap(uint32_t rings, std::chrono::microseconds longest) {
     const timespec time{longest.count() / 1'000'000, longest.count() % 1'000'000 * 1000};
     Words& here = words();

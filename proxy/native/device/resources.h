@@ -1,7 +1,7 @@
-// The resources of a session, with what is needed to make each again. Part of a boundary, so its layout is
+// Resources of a session, with what is needed to recreate each. Part of a boundary, so its layout is
 // versioned (executor/journal/record_log.h).
 //
-// Used by: the executor, which keeps it from the resource ops; the back ends, which restore it.
+// Used by: the executor, which maintains it from the resource ops; the back ends, which restore it.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -19,16 +19,16 @@ namespace jitc {
 
 using ImageHash = std::array<uint8_t, 16>;
 
-/// What is alive, with what is needed to make it again. Kept by the core from the resource ops.
+/// All live resources, with what is needed to recreate them. The core maintains it from the resource ops.
 struct Resources {
   struct Allocation {
     uint64_t address, bytes, sequence = 0;
-    /// Whether memory of this place and size, made by that op, is the one that is meant.
+    /// Returns whether it has this address and size and was made by that op.
     bool is(uint64_t at, uint64_t size, uint64_t born) const {
       return at == address && size == bytes && (sequence == 0 || born == sequence);
     }
   };  // sequence: of the op that made it (allocate, memory_map), 0: unknown
-  /// Physical memory that has no address yet.
+  /// Physical memory without an address.
   struct Held {
     uint64_t handle, bytes;
   };
@@ -59,21 +59,21 @@ struct Resources {
   struct Variable {
     uint64_t module;
     std::string name;
-    uint64_t address, bytes;  // the address that the program was told, or an alias (jitc/variable_alias.h)
+    uint64_t address, bytes;  // the address known to the program, or an alias (jitc/variable_alias.h)
   };
-  /// Of the device, for kernels (CUlimit).
+  /// Limit of the device for kernels (CUlimit).
   struct Limit {
     int64_t limit;
     uint64_t value;
   };
-  /// What a graph consists of: the ops between capture_begin and capture_end that can be in a graph, on
-  /// whatever stream, records as they came; capture_begin is the first, capture_end the last.
+  /// Content of a graph: the ops from capture_begin to capture_end, which both are included, that can be in a
+  /// graph, on any stream, as the original records.
   struct Content {
     std::vector<std::vector<std::byte>> ops;
     uint64_t bytes = 0;  // that they take in memory
     ImageHash kept{};    // name of its packed form among the images, zeros: not there
     uint64_t kept_bytes = 0;
-    std::vector<ops::CollectiveItem> collectives;  // that a launch does
+    std::vector<ops::CollectiveItem> collectives;  // by one launch
     void add(std::span<const std::byte> op) {
       ops.emplace_back(op.begin(), op.end());
       bytes += op.size() + sizeof(ops.back());
@@ -86,9 +86,9 @@ struct Resources {
   };
   struct Executable {
     uint64_t handle, flags;
-    Captured ops;  // of its graph, which may be gone
+    Captured ops;  // of its graph, which may be destroyed
   };
-  /// A capture that has not ended: its content so far.
+  /// Capture that has not ended: its content so far.
   struct Capture {
     uint64_t stream;
     Captured ops;
@@ -102,7 +102,7 @@ struct Resources {
     int32_t math_mode, pointer_mode, atomics_mode;
     uint64_t workspace, workspace_bytes;
   };
-  /// An execution plan of cuDNN, whose description is among the images.
+  /// Execution plan of cuDNN, whose description is among the images.
   struct DnnPlan {
     uint64_t handle;
     ImageHash hash;
@@ -123,7 +123,7 @@ struct Resources {
   std::vector<HostRange> host_ranges;
   std::vector<Held> held;
   std::vector<DnnPlan> dnn_plans;
-  Tally tally;  // what the communicators have done until then
+  Tally tally;  // of what the communicators have done so far
 };
 
 }  // namespace jitc

@@ -1,5 +1,5 @@
-// What a back end obtains from outside: module images that the node keeps, and the shared segments of
-// communicators.
+// Services that a back end obtains from outside: module images that the node keeps, and the shared segments
+// of communicators.
 //
 // Called by: the back ends. Implemented by ImageStore and Session.
 #pragma once
@@ -17,15 +17,16 @@ namespace jitc {
 class ImageSource {
  public:
   virtual ~ImageSource() = default;
-  /// The whole image, valid as long as a module of it may have to be loaded; empty with the reason in error.
+  /// Returns the whole image, valid while a module of it may have to be loaded; empty with the reason in
+  /// error.
   virtual std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) = 0;
 };
 
-/// Shared memory in which the ranks of a communicator find each other, in one recovery epoch.
+/// Shared memory in which a communicator's ranks meet, in one recovery epoch.
 struct CommunicatorSegment {
   std::string path;  // empty: there is none
   uint64_t bytes = 0, identity = 0;
-  /// A recovery takes back the op that wanted to join; its fence has come. Nobody is to be told.
+  /// A recovery takes back the joining op; its fence has arrived. Nothing is to be reported.
   bool superseded = false;
   uint32_t status = 0;  // without path: cudaError_t and text for the program
   std::string error;

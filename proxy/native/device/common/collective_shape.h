@@ -1,7 +1,7 @@
-// What an item of a collective op is: who takes part in what way, how much a rank reads and writes.
+// Checks of an item of a collective op: who takes part and how, how much a rank reads and writes.
 //
-// Promises: an item that all checks have passed has a known kind, a peer among the ranks and sizes that do
-// not overflow. All refuse by throwing OpError. Called by: CollectiveCall (cuda), check_call (software).
+// Promises: an item that passed all checks has a known kind, a peer among the ranks and sizes that do not
+// overflow. All checks refuse by throwing OpError. Called by: CollectiveCall (cuda), check_call (software).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,17 +16,17 @@ inline ops::CollectiveKind kind_of(const ops::CollectiveItem& item) {
 bool has_reduction(ops::CollectiveKind kind);
 bool has_peer(ops::CollectiveKind kind);
 
-/// width: of its data type, 0 when the device does not know that.
+/// Checks the item's kind and data type. width: of that type, 0 if the device does not know it.
 void check_kind_and_type(const ops::CollectiveItem& item, size_t width);
-/// Of an item whose kind has been checked.
+/// Checks reduction and peer of an item whose kind has been checked.
 void check_reduction_and_peer(const ops::CollectiveItem& item, uint32_t ranks);
 
-/// How many times its count a rank reads and writes.
+/// Multiples of its count that a rank reads and writes.
 struct Extent {
   uint64_t send, receive;
 };
 Extent extent(const ops::CollectiveItem& item, uint32_t ranks, uint32_t rank);
-/// Bytes of so many times count elements.
+/// Returns the bytes of `times` times `count` elements.
 uint64_t size_of(uint64_t count, size_t width, uint64_t times);
 
 }  // namespace jitc::device

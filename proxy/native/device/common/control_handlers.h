@@ -1,11 +1,11 @@
-// Ops that the executor has seen to: all that is left of them is that their stream's progress passes them.
+// Handlers of ops that the executor has already carried out: only their stream's progress must pass them.
 // Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include "handlers.h"
 
 namespace jitc::device {
 
-/// Issuer: of the device; completed_synchronously(op) notes such an op.
+/// Handlers for one device's Issuer, whose completed_synchronously(op) notes such an op.
 template <class Issuer>
 class ControlHandlers {
  public:

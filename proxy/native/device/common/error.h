@@ -1,7 +1,7 @@
-// How an op of a device fails, inside the back end only.
+// Errors by which an op of a device fails, inside the back end only.
 //
-// Thrown by handlers of ops and by what runs them, caught in Device::enqueue (on the software device also by
-// its streams), which turns it into a result (ops that wait) or a fault (all others). Never leaves the back
+// Handlers of ops and their callers throw them; Device::enqueue (on the software device also its streams)
+// catches them and turns them into a result (ops that wait) or a fault (all others). None leaves the back
 // end. Called by: everything of a device.
 #pragma once
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace jitc::device {
 
-/// cudaError_t values that the devices give by themselves.
+/// cudaError_t values that the devices produce themselves.
 enum Status : uint32_t {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -20,7 +20,7 @@ enum Status : uint32_t {
   kIllegalAddress = 700,
   kLaunchFailure = 719,
   kNotSupported = 801,
-  kExternalDevice = 911,  // what is waited for outside of this device cannot come
+  kExternalDevice = 911,  // a wait for something outside of this device cannot succeed
   kUnknown = 999,
 };
 
@@ -31,16 +31,16 @@ struct OpError {
   uint32_t status;    // cudaError_t
   const char* cause;  // one word for reports, such as "invalid-handle"
   std::string message;
-  bool sticky = false;  // a context of the cuda device is of no use any more
+  bool sticky = false;  // the context of the cuda device is unusable
 };
 
-/// The op was given up because of a fence or of another op's fault: nobody is told.
+/// Thrown when the op was given up because of a fence or of another op's fault: nothing is reported.
 struct Abandoned {};
 
 [[noreturn]] void refuse(uint32_t status, const char* cause, std::string message);
 [[noreturn]] void refuse_value(std::string message);
 [[noreturn]] void refuse_handle(std::string message);
-/// The memory that an operand of the op names is not allocated.
+/// Throws: the memory that an operand of the op names is not allocated.
 [[noreturn]] void refuse_address(const char* operand, uint64_t address, uint64_t bytes);
 
 std::string hex(uint64_t value);

@@ -1,13 +1,13 @@
-// Which function handles which op: the registry of both devices.
+// Registry of both devices: which function handles which op.
 //
-// The ops of a family are handled by a class of their own, with its own state, in that family's wing. Its
-// header lists the functions; the op that a function handles is its parameter:
+// Each family of ops has a handler class, with its own state, in that family's wing. Its header lists the
+// functions; the op that a function handles is its parameter:
 //
 //   using Handled = device::HandlerList<&MemoryHandlers::allocate, &MemoryHandlers::free>;
 //
-// Promises: a function that takes something else than an op, and two functions for one op, do not compile; an
-// op's handler is found by an index, without a search and without allocating; a record is checked against the
-// length of its operands, and cast to its op, here and nowhere else.
+// Promises: a function that takes something else than an op, or two functions for one op, do not compile; a
+// handler is found by an index, without a search and without allocating; a record is checked against the
+// length of its operands, and cast to its op, only here.
 // Called by: the constructor and enqueue of each device, with the device's mutex held.
 #pragma once
 #include <algorithm>
@@ -34,14 +34,14 @@ struct HandlerTraits<void (TheFamily::*)(const TheOp&)> {
   using Op = TheOp;
 };
 
-/// The function of a family object that handles an op.
+/// Function of a family object that handles an op.
 struct Handler {
   void* family = nullptr;
   void (*function)(void* family, const ops::OpHeader& op) = nullptr;
   void operator()(const ops::OpHeader& op) const { function(family, op); }
 };
 
-/// The handlers of one family.
+/// Handlers of one family.
 template <auto... functions>
 struct HandlerList {
   static constexpr std::array<ops::OpId, sizeof...(functions)> kIds{
@@ -60,7 +60,7 @@ struct HandlerList {
   }
 };
 
-/// Whether no op has two handlers in the lists together.
+/// True if no op has two handlers in the lists together.
 template <class... Lists>
 inline constexpr bool kOneHandlerPerOp = [] {
   std::array<bool, ops::kOps.size()> seen{};
@@ -76,7 +76,7 @@ inline constexpr bool kOneHandlerPerOp = [] {
 
 class Handlers {
  public:
-  /// The families live as long as this.
+  /// Registers the families, which must outlive this.
   template <class... Families>
   explicit Handlers(Families&... families) {
     static_assert(kOneHandlerPerOp<typename Families::Handled...>, "an op has two handlers");
@@ -86,9 +86,9 @@ class Handlers {
   Handlers(const Handlers&) = delete;
   Handlers& operator=(const Handlers&) = delete;
 
-  /// Throws OpError unless there is such an op and its record is as long as its operands.
+  /// Throws OpError unless the op exists and its record is as long as its operands.
   static void check(const ops::OpHeader& op);
-  /// nullptr: the device does not execute the op.
+  /// Returns the op's handler; nullptr: the device does not execute the op.
   const Handler* find(const ops::OpHeader& op) const {
     const ops::OpInfo* const info = ops::find(op.op);
     const Handler* const found = info ? &handlers_[static_cast<size_t>(info - ops::kOps.data())] : nullptr;

@@ -1,10 +1,10 @@
-// How long ranks are waited for. Called by: what waits for other ranks, on both devices.
+// Time limits of waits for other ranks. Called by: both devices.
 #pragma once
 #include <chrono>
 
 namespace jitc::device {
 
-/// A wait that is not worth more than so many seconds; 0: no limit.
+/// Limit of a wait in seconds; 0: no limit.
 class Patience {
  public:
   explicit Patience(double seconds) : seconds_(seconds), since_(std::chrono::steady_clock::now()) {}

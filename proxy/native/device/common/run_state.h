@@ -1,4 +1,4 @@
-// Whether a device executes ops: running -> faulted (the first fault counts) or fenced -> running.
+// State of a device: running -> faulted (the first fault counts) or fenced -> running.
 //
 // Lock rule: atomic, any thread. Promise: of several faults since the last fence one is reported.
 // Called by: Device and its parts.
@@ -14,14 +14,14 @@ namespace jitc::device {
 
 class RunState {
  public:
-  /// stop: gives up what waits inside the device; called before a fault is reported.
+  /// stop: ends waits inside the device; called before a fault is reported.
   RunState(ExecutionSink& sink, std::function<void()> stop) : sink_(sink), stop_(std::move(stop)) {}
 
   bool running() const { return state_.load() == State::running; }
   bool fenced() const { return state_.load() == State::fenced; }
   void fence() { state_.store(State::fenced); }
   void run() { state_.store(State::running); }
-  /// The device executes nothing more from this op on; nothing happens unless it is running.
+  /// Marks the device faulted from this op on; has no effect unless it is running.
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) {
     State expected = State::running;
     if (!state_.compare_exchange_strong(expected, State::faulted)) return;

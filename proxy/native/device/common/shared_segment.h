@@ -1,11 +1,11 @@
-// The memory in which the ranks of a communicator meet: a file that the node service hands out, and how the
-// ranks, which are threads of different processes, wake each other in it.
+// Memory in which the ranks of a communicator meet: a file that the node service hands out. Ranks, which are
+// threads of different processes, wake each other through it.
 //
-// It begins with what the service and the ranks say to each other (`SegmentHead`); what lies behind that is
-// the device's own matter and starts as zeros. Promises: a rank that waits for another one finds out within a
-// tenth of a second that the other one cannot come any more; once a rank has let go of the segment, the
-// service can see that. Called by: NcclBootstrap (cuda), Segment (software); mark_segment, mark_absent and
-// ranks_left by the service, through the C interface.
+// It begins with data exchanged by the service and the ranks (`SegmentHead`); the rest belongs to the device
+// and starts as zeros. Promises: a rank that waits for another one learns within a tenth of a second that the
+// other cannot come any more; the service sees when a rank has released the segment. Called by: NcclBootstrap
+// (cuda), Segment (software); mark_segment, mark_absent and ranks_left by the service, through the C
+// interface.
 #pragma once
 #include <array>
 #include <atomic>
@@ -19,28 +19,28 @@ namespace jitc::device {
 
 static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
 
-/// In shared memory, one per rank: rung by the others when something happened for it. Words are sequentially
-/// consistent, so that what was written before ringing is there for the thread that wakes.
+/// Doorbell in shared memory, one per rank, that others ring on an event for it. Words are sequentially
+/// consistent: data written before ringing is visible to the thread that wakes.
 class Doorbell {
  public:
-  /// How often it was rung, to be read before looking for what has happened.
+  /// Returns the number of rings; read it before looking for events.
   uint32_t rung() const { return rung_.load(); }
   void ring();
-  /// Until it is no longer at seen, or for the time.
+  /// Sleeps until the count differs from `seen`, or for the time.
   void sleep(uint32_t seen, int64_t microseconds);
 
  private:
   std::atomic<uint32_t> rung_, sleepers_;
 };
 
-/// Written by the node service, but for what the ranks have left.
+/// Head of the segment. The node service writes it, except for `left`.
 struct SegmentHead {
   static constexpr uint32_t kMostRanks = 1024;
   std::atomic<uint64_t> identity;                             // given to each rank that joins, with the path
-  std::array<std::atomic<uint64_t>, kMostRanks / 64> absent;  // a bit per rank: it does nothing here any more
+  std::array<std::atomic<uint64_t>, kMostRanks / 64> absent;  // a bit per rank: it is no longer active here
   std::array<char, 1024> reason;  // of the first rank that is absent, zero-terminated; there before the bit
-  // How often each rank has let go of the segment; the service knows how often it was given to it. Of a
-  // worker that is killed, or older than this, it stays 0: then a recovery, or the session's end, frees the
+  // Times each rank has released the segment; the service knows how often the rank received it. For a worker
+  // that is killed, or older than this field, it stays 0: then a recovery, or the session's end, frees the
   // segment.
   std::array<std::atomic<uint16_t>, kMostRanks> left;
 };
@@ -52,42 +52,42 @@ class SharedSegment {
   SharedSegment(const SharedSegment&) = delete;
   SharedSegment& operator=(const SharedSegment&) = delete;
 
-  /// Of a file with so many bytes for the device.
+  /// Returns the size of a file with so many bytes for the device.
   static constexpr uint64_t size_for(uint64_t bytes) { return kHead + bytes; }
-  /// Maps the file with so many bytes for the device, or private memory when path is empty; announced: what
-  /// the file is said to hold. False with the reason.
+  /// Maps the file with so many bytes for the device, or private memory if path is empty; announced: the
+  /// file's content as reported. False with the reason.
   bool map(const std::string& path, uint64_t announced, uint64_t bytes, std::string& error);
-  /// Asks the node service for the communicator's segment and maps it; of one rank alone it is private
-  /// memory. Throws OpError when that is refused, or not there although the service says so twice; Abandoned
-  /// when a recovery has begun in between.
+  /// Requests the communicator's segment from the node service and maps it; for a single rank it is private
+  /// memory. Throws OpError if refused, or if it is missing twice although the service announced it;
+  /// Abandoned if a recovery began meanwhile.
   void join(CommunicatorSegments& segments, const Resources::Communicator& communicator, uint64_t bytes);
 
   std::byte* data() const { return memory_ + kHead; }
-  /// Whether the rank does nothing here any more: what it had not done before is not done.
+  /// True if the rank is no longer active here: what it has not done will not be done.
   bool absent(uint32_t rank) const {
     return rank < SegmentHead::kMostRanks && head().absent[rank / 64].load() >> rank % 64 & 1;
   }
-  /// Throws the OpError of a wait for a rank that is absent, with the reason as the service gave it.
+  /// Throws the OpError of a wait for an absent rank, with the service's reason.
   [[noreturn]] void refuse_absent() const;
 
  private:
   static constexpr uint64_t kHead = 4096;
   static_assert(sizeof(SegmentHead) <= kHead);
   SegmentHead& head() const { return *reinterpret_cast<SegmentHead*>(memory_); }
-  /// Maps what the service has answered. False with the reason when that is not there; throws as join does.
+  /// Maps what the service answered. False with the reason if the file is missing; throws as join does.
   bool take(const CommunicatorSegment& given, uint64_t bytes, std::string& error);
   void unmap();
 
   std::byte* memory_ = nullptr;
   uint64_t bytes_ = 0;
-  int32_t rank_ = -1;  // as which it was given to this process
+  int32_t rank_ = -1;  // this process's rank in the segment
 };
 
-/// Gives the segment at the path its identity, before anybody joins. False with the reason.
+/// Gives the segment at the path its identity, before any rank joins. False with the reason.
 bool mark_segment(const std::string& path, uint64_t identity, std::string& error);
-/// The rank does nothing in the segment any more; those who wait for it are told. False with the reason.
+/// Marks the rank as absent in the segment and wakes those that wait for it. False with the reason.
 bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error);
-/// How often each of so many ranks has let go of it (SegmentHead::left). False with the reason.
+/// Returns how often each rank has released the segment (SegmentHead::left). False with the reason.
 bool ranks_left(const std::string& path, uint32_t ranks, uint16_t* counts, std::string& error);
 
 }  // namespace jitc::device

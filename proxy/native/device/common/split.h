@@ -1,9 +1,8 @@
-// Who is who in a split communicator.
+// Membership of a split communicator.
 //
-// The ranks tell each other color and key where the parent's ranks meet; the new communicator is then made
-// like any other, under a unique id that all its members derive. ncclCommSplit is not used: what it makes
-// cannot be made again from the resource table once the parent has changed or gone, and live run and replay
-// would take different ways.
+// The ranks exchange color and key where the parent's ranks meet; the new communicator is then made like any
+// other, under a unique id that all members derive. ncclCommSplit is not used: its result cannot be recreated
+// from the resource table once the parent has changed or ended, and live run and replay would differ.
 // Called by: Communicator (cuda), Communicators (software).
 #pragma once
 #include <array>
@@ -16,18 +15,19 @@
 
 namespace jitc::device {
 
-/// What a rank says to a split of the communicator.
+/// Color and key that a rank contributes to a split.
 struct SplitPost {
   int32_t color = 0, key = 0;
   uint64_t sequence = 0;  // of the split op on that rank
 };
 
-/// What the split gives to this rank, unless its color is negative. posts: by rank of the parent; color: own.
+/// Returns this rank's new membership, unless its color is negative. posts: by rank of the parent; color:
+/// own.
 Resources::Communicator split_identity(const Resources::Communicator& parent,
                                        std::span<const SplitPost> posts, uint64_t handle, int32_t color);
-/// Throws the OpError of a wait for ranks that have not split in time.
+/// Throws the OpError of a wait for ranks that did not split in time.
 [[noreturn]] void refuse_late(std::span<const uint32_t> ranks, double seconds);
-/// Payload of the split's result.
+/// Returns the payload of the split's result.
 std::vector<std::byte> split_result(const Resources::Communicator& identity);
 
 }  // namespace jitc::device

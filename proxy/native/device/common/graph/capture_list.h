@@ -1,8 +1,8 @@
-// The captures under way on a device, and which ops mean something else because of them: what both devices
-// do alike.
+// Captures in progress on a device, and the ops that they give another meaning: the part common to both
+// devices.
 //
-// Lock rule: the device's mutex. What may not succeed throws OpError. Called by: Captures of each device,
-// which derives from it.
+// Lock rule: the device's mutex. A refused op throws OpError. Called by: Captures of each device, which
+// derives from it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace jitc::device {
 
-/// Self has of(op), record(op, event) and wait(op, event) (true: the op is issued), leave(stream) for a
-/// stream that is destroyed, and work(op) for all other ops.
+/// Captures of a device. Self has of(op), record(op, event) and wait(op, event) (true: the op is issued),
+/// leave(stream) for a destroyed stream, and work(op) for all other ops.
 template <class Self, class Capture>
 class CaptureList {
  public:
@@ -26,12 +26,12 @@ class CaptureList {
   Capture* of_event(uint64_t event) const {
     return find([&](const Capture& one) { return one.has_event(event); });
   }
-  /// The one that began on the stream; nullptr: it is over.
+  /// Returns the capture that began on the stream; nullptr: it has ended.
   Capture* begun_on(uint64_t stream) const {
     return find([&](const Capture& one) { return one.origin() == stream; });
   }
 
-  /// The capture that began on the op's stream, which is over now.
+  /// Removes and returns the capture that began on the op's stream, which has ended.
   std::unique_ptr<Capture> take(const ops::OpHeader& op) {
     const auto found = std::find_if(captures_.begin(), captures_.end(),
                                     [&](const auto& one) { return one->origin() == op.stream; });
@@ -41,7 +41,7 @@ class CaptureList {
     return capture;
   }
 
-  /// Ops that mean something else while streams are captured; true: the op is issued.
+  /// Handles ops that have another meaning while streams are captured; true: the op is issued.
   bool intercept(const ops::OpHeader& op) {
     using ops::OpId;
     Self& self = static_cast<Self&>(*this);
@@ -82,12 +82,12 @@ class CaptureList {
       if (is(*capture)) return capture.get();
     return nullptr;
   }
-  /// The event is recorded in the capture, or outside of captures.
+  /// Notes that the event was recorded in the capture, or outside of captures.
   void recorded(uint64_t event, const Capture* capture) const {
     Capture* const before = of_event(event);
     if (before && before != capture) before->forget_event(event);
   }
-  /// A wait for an event of another capture than the stream's.
+  /// Refuses a wait for an event of another capture than the stream's.
   static void refuse_merge(const Capture* capture, Capture& other) {
     if (!capture || capture == &other) return;
     other.invalidate(captures_merge());

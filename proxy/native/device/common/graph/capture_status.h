@@ -1,4 +1,4 @@
-// What a stream capture is refused with, on both devices. Called by: Captures, graphs and their handlers.
+// Errors that refuse a stream capture, on both devices. Called by: Captures, graphs and their handlers.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ enum CaptureStatus : uint32_t {
   kCapturedEvent = 907,
 };
 
-/// An op that has no place in a graph.
+/// Returns the error of an op that has no place in a graph.
 inline OpError uncapturable(const std::string& what) {
   return {kCaptureUnsupported, "capture-unsupported", what + " cannot be captured"};
 }
@@ -47,8 +47,8 @@ inline OpError not_made_again(const OpError& why) {
   return {why.status, why.cause, "the graph cannot be made again: " + why.message, why.sticky};
 }
 
-/// Of cudaGraphInstantiate: automatic freeing and node priorities. Uploading needs a stream that the op does
-/// not have, launching from the GPU is out of reach of a replay.
+/// Refuses flags of cudaGraphInstantiate except automatic freeing and node priorities. Uploading needs a
+/// stream that the op does not have; a replay cannot repeat launches from the GPU.
 inline void check_instantiate_flags(uint64_t flags) {
   constexpr uint64_t kKnown = 1 | 8;
   if (flags & ~kKnown)

@@ -1,5 +1,5 @@
-// Modules and their kernels, as both devices have them: loaded, unloaded, found; limits of the device for
-// kernels. Called by: Device::enqueue through its registry, with its mutex held.
+// Handlers of modules and kernels for both devices: load, unload, find; limits of the device for kernels.
+// Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace jitc::device {
 
-/// The text that follows the operands.
+/// Returns the text that follows the operands.
 template <class Op>
 std::string name_after(const Op& op) {
   const auto payload = payload_of(op);
@@ -17,8 +17,8 @@ std::string name_after(const Op& op) {
   return {reinterpret_cast<const char*>(payload.data()), op.bytes};
 }
 
-/// Issuer, Modules: of the device; Modules::add_function gives what the answer holds, Modules::set_limit what
-/// is then in force.
+/// Handlers for a device's Issuer and Modules; Modules::add_function returns the content of the answer,
+/// Modules::set_limit the limit then in force.
 template <class Issuer, class Modules>
 class ModuleHandlers {
  public:

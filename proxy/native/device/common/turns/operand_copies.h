@@ -1,5 +1,5 @@
-// Where the operands of a collective are when they have been copied to the host, while sessions take turns at
-// their GPU (decision 67).
+// Addresses of a collective's operands after copying to the host, while sessions take turns at their GPU
+// (decision 67).
 //
 // Called by: the devices' Staging. Promise: an operand that lies inside the other lies inside its copy.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace jitc::device {
 
-/// Address: a number or a pointer; 0: there is none.
+/// Pair of operand addresses, each a number or a pointer; 0: none.
 template <class Address>
 struct Operand {
   Address address;
@@ -19,7 +19,7 @@ struct Operand {
   }
 };
 
-/// copy: of an operand, gives its address. Gives those of both.
+/// Copies both operands and returns their new addresses. copy: copies one operand, returns its address.
 template <class Address, class Copy>
 std::pair<Address, Address> copies_of(const Operand<Address>& send, const Operand<Address>& receive,
                                       const Copy& copy) {

@@ -1,14 +1,13 @@
-// Copies of many blocks straight to shared memory that the driver knows (registered), and back, all under way
-// at once: the GPU's copy engine is the only limit.
+// Copies many blocks straight to shared memory that is registered with the driver, and back, all in flight at
+// once: the GPU's copy engine is the only limit.
 //
-// The arena is registered in windows, when something is first copied there, so that no more of it takes
-// memory than is used. Pages of new windows are made on several threads first: one makes 1 to 2 GB/s. Where
-// the driver registers nothing, or is not to (driver/diagnosis.h), blocks take the detour of Transfer. A
-// window is given back before its memory is (forget), at the latest by the destructor: the driver would go on
-// writing to pages that nobody sees.
+// The arena is registered in windows at their first use, so that only used parts take memory. Pages of new
+// windows are made on several threads first: one makes 1 to 2 GB/s. If the driver cannot register memory, or
+// must not (driver/diagnosis.h), blocks go through Transfer. A window is unregistered before its memory is
+// released (forget), at the latest by the destructor: otherwise the driver would write to unmapped pages.
 //
-// Copies that were begun have a stream of their own, of the lowest priority, so that the program's work goes
-// first. Lock rule: mutex_ guards all of it, and is not held while begun copies are waited for; any thread.
+// Copies that were begun run on a stream of the lowest priority, so that the program's work goes first.
+// Lock rule: mutex_ guards everything, and is not held while waiting for begun copies; any thread.
 // Called by: the executor, through Device.
 #pragma once
 #include <memory>
@@ -44,12 +43,12 @@ class RegisteredCopies final : public BlockCopier {
   bool finish() override;
   void forget(std::span<std::byte> memory) override;
 
-  /// Those that copies may be under way on.
+  /// Returns the streams that copies may be in flight on.
   std::vector<abi::CUstream> streams();
-  /// Some are.
+  /// Returns whether copies are in flight.
   bool under_way();
 
-  /// Of a window of the arena: registering costs time by the piece, and memory by the page.
+  /// Size of a window of the arena: registering costs time by the piece, and memory by the page.
   static constexpr size_t kWindow = 16u << 20;
 
  private:
@@ -72,8 +71,8 @@ class RegisteredCopies final : public BlockCopier {
   std::mutex mutex_;
   std::span<std::byte> arena_;
   abi::CUstream stream_ = nullptr, beside_ = nullptr;
-  std::set<size_t> windows_;  // that the driver knows
-  bool given_up_ = false;     // it registers nothing more for the copies that are being given
+  std::set<size_t> windows_;  // registered with the driver
+  bool given_up_ = false;     // registration failed for the copies now being issued
 };
 
 }  // namespace jitc::cuda

@@ -1,6 +1,6 @@
-// Direct access to device memory while the device is at rest: read, write, hash, overwrite.
+// Direct access to device memory while the device is idle: read, write, hash, overwrite.
 //
-// Promises: what is not allocated is not touched; where the driver fails, the device is at fault.
+// Promises: unallocated memory is not touched; if the driver fails, the device is at fault.
 // Lock rule: none needed, any thread; one transfer at a time. Called by: Device.
 #pragma once
 #include <memory>
@@ -30,18 +30,18 @@ class DirectAccess {
   DirectAccess(const DirectAccess&) = delete;
   DirectAccess& operator=(const DirectAccess&) = delete;
 
-  // As Backend has them.
+  // Same as in Backend.
   bool read(uint64_t address, std::span<std::byte> out);
   bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash);
   bool write(uint64_t address, std::span<const std::byte> data);
   void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out);
   RegisteredCopies& copies() { return copies_; }
   bool hashes_itself() const { return hasher_.usable(); }
-  /// device: writes what the GPU cannot by itself.
+  /// Poisons the ranges; device: writes those that the GPU cannot write itself.
   void poison_all(std::span<const MemoryRange> ranges, DeviceMemory& device);
 
  private:
-  /// False and a fault when the driver fails.
+  /// Runs the work; false and a fault if the driver fails.
   template <class Work>
   bool tried(Work&& work);
 

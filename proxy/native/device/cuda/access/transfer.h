@@ -1,5 +1,5 @@
-// Direct access to device memory while the device is at rest: large copies through two pinned buffers, so
-// that the GPU fills one while the host reads the other.
+// Direct access to device memory while the device is idle: large copies through two pinned buffers, so that
+// the GPU fills one while the host reads the other.
 //
 // Promises: synchronous, one at a time, from any thread. Called by: DirectAccess::read, write;
 // hash_all where the GPU cannot hash by itself.
@@ -23,10 +23,10 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// Gives the bytes in order to take. All throw OpError.
+  /// Passes the bytes to `take` in order. All functions throw OpError.
   void read(uint64_t address, uint64_t bytes, const std::function<void(std::span<const std::byte>)>& take);
   void write(uint64_t address, std::span<const std::byte> data);
-  /// By the host.
+  /// Hashes the range on the host.
   Hash hash(const MemoryRange& range);
 
  private:

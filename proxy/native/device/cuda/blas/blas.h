@@ -26,13 +26,13 @@ class BlasHandle {
   void set_math_mode(int32_t mode);
   void set_pointer_mode(int32_t mode);
   void set_atomics_mode(int32_t mode);
-  /// As in the op blas_set.
+  /// Sets the workspace as the op blas_set does.
   void set_workspace(uint64_t address, uint64_t bytes);
-  /// Before a call. id: of the virtual stream, which is never used again for another one. stream: the real
-  /// one, which is another one while the virtual one is captured.
+  /// Prepares a call. id: of the virtual stream, never reused for another one. stream: the real one, which
+  /// differs while the virtual one is captured.
   void prepare(uint64_t id, abi::CUstream stream, PointerMode mode);
   Resources::Blas settings(uint64_t handle) const;
-  /// Streams may be others than they were.
+  /// Forgets the stream: it may have changed.
   void forget_stream() { bound_ = false; }
   const LibraryFunctions& functions() const { return library_->functions(); }
   void call(const CallFunction& function, const Invocation& call);
@@ -62,13 +62,13 @@ class Blas {
   void create(uint64_t handle);
   void destroy(uint64_t handle);
   void set(const ops::BlasSet& op);
-  /// id: of the virtual stream, stream: the real one.
+  /// Runs a call. id: of the virtual stream, stream: the real one.
   void call(uint64_t handle, const Invocation& call, uint64_t id, abi::CUstream stream);
-  /// All handles as they are: what restore() takes.
+  /// Returns all handles with their modes, for restore().
   std::vector<Resources::Blas> settings() const;
-  /// The same as set(), of a handle that may be no more.
+  /// Repeats set() for a handle that may no longer exist.
   void set_again(const ops::BlasSet& op);
-  /// Exactly these handles, with their modes.
+  /// Makes exactly these handles, with their modes.
   void restore(const std::vector<Resources::Blas>& wanted);
 
  private:

@@ -1,4 +1,4 @@
-// cuBLAS and cuBLASLt: handles, and calls in their form of today and of before.
+// cuBLAS and cuBLASLt: handles, and calls in their current and former encoding.
 // Called by: Device::enqueue through its registry, with its mutex held and the context bound.
 #pragma once
 #include "blas.h"

@@ -1,5 +1,5 @@
-// libcublas and libcublasLt, opened at run time at their first use: typed function pointers, and what their
-// statuses are called.
+// libcublas and libcublasLt, opened at run time at their first use: typed function pointers, and names of
+// their statuses.
 //
 // Promises: a library has all functions of its list; it is opened once per path and never closed (it has
 // state of its own in the context). Called by: blas.cpp, lt.cpp.
@@ -42,7 +42,7 @@ using BlasStatus = int32_t;  // cublasStatus_t
 class Cublas {
  public:
   JITC_CUBLAS(JITC_BLAS_MEMBER)
-  /// Throws OpError. lt_path: of the cuBLASLt that it uses, or empty: the one that the loader finds.
+  /// Opens cuBLAS. Throws OpError. lt_path: the cuBLASLt that it uses; empty: the loader finds one.
   static std::shared_ptr<const Cublas> open(const std::string& path, const std::string& lt_path);
   const LibraryFunctions& functions() const { return functions_; }
 
@@ -53,7 +53,7 @@ class Cublas {
 class CublasLt {
  public:
   JITC_CUBLASLT(JITC_BLAS_MEMBER)
-  /// Throws OpError.
+  /// Opens cuBLASLt. Throws OpError.
   static std::shared_ptr<const CublasLt> open(const std::string& path);
   const LibraryFunctions& functions() const { return functions_; }
 
@@ -63,14 +63,14 @@ class CublasLt {
 
 #undef JITC_BLAS_MEMBER
 
-/// generated_blas_worker.cpp, by identifier.
+/// Functions of generated_blas_worker.cpp, by identifier.
 extern const CallFunction kBlasFunctions[], kLtFunctions[];
 extern const uint32_t kBlasFunctionsCount, kLtFunctionsCount;
 
-/// Such as "CUBLAS_STATUS_INVALID_VALUE (7)".
+/// Returns a name such as "CUBLAS_STATUS_INVALID_VALUE (7)".
 std::string describe_blas(BlasStatus status);
-/// Throws unless the call succeeded: the CUDA error that comes nearest, the function and its status in the
-/// message. Never sticky: the caller asks the device.
+/// Throws unless the call succeeded: the nearest CUDA error, with function and status in the message. Never
+/// sticky: the caller asks the device.
 void check_blas(const char* function, BlasStatus status);
 
 }  // namespace jitc::cuda

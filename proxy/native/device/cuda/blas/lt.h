@@ -19,15 +19,15 @@ class Lt {
   Lt(const Lt&) = delete;
   Lt& operator=(const Lt&) = delete;
 
-  /// What library_call and library_ask carry.
+  /// Content of library_call and library_ask.
   struct Request {
     std::span<const std::byte> described;  // the bytes of the objects
     uint32_t objects;
     std::span<const std::byte> call;
   };
-  /// A product, with its status.
+  /// Runs a product and returns its status.
   CallOutcome multiply(const Request& request, abi::CUstream stream) { return call(request, stream, true); }
-  /// What a question is answered, or the status.
+  /// Returns the answer to a question, or the status.
   CallOutcome ask(const Request& request) { return call(request, nullptr, false); }
 
  private:

@@ -1,7 +1,7 @@
 // The library's objects of a cuBLASLt call, made from their description.
 //
-// Promises: an object has the attributes that the description sets, which are known, of the right size and no
-// more than once each; none of them is a host pointer. OpError for what a client may not send, LibraryFailure
+// Promises: an object has exactly the attributes that the description sets; each is known, of the right size
+// and set at most once; none is a host pointer. Throws OpError for what a client may not send, LibraryFailure
 // for what the library refuses. Called by: lt.cpp.
 #pragma once
 #include "blas_library.h"
@@ -16,7 +16,7 @@ class LtObjects {
   LtObjects& operator=(const LtObjects&) = delete;
 
   CallObjects all() const { return objects_; }
-  /// cublasLtPointerMode_t of a descriptor.
+  /// Returns the cublasLtPointerMode_t of a descriptor.
   int32_t pointer_mode(size_t place) const { return modes_[place]; }
 
  private:

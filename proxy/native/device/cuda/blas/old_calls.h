@@ -1,8 +1,7 @@
-// The ops in which clients sent cuBLAS and cuBLASLt calls before there was library_call: written anew in its
-// form.
+// Converts the ops in which clients sent cuBLAS and cuBLASLt calls before library_call into its form.
 //
-// Promise: what such an op asked for is asked for as ever, and answered as ever. Throws OpError. Called by:
-// BlasHandlers; nothing else knows the form of before.
+// Promise: such an op has the same effect and the same answer as before. Throws OpError. Called by:
+// BlasHandlers; nothing else knows the former encoding.
 #pragma once
 #include "lt.h"
 
@@ -17,7 +16,7 @@ class OldCall {
   Lt::Request request() const;
 
  private:
-  /// Objects with their attributes.
+  /// Writes objects with their attributes.
   void write_objects(Payload description, uint32_t objects);
 
   CallWriter written_;
@@ -25,9 +24,9 @@ class OldCall {
   size_t described_ = 0;
 };
 
-/// What an lt_heuristic that wants no algorithm comes to, as cuBLASLt has it.
+/// Returns the outcome of an lt_heuristic that requests no algorithm, as cuBLASLt has it.
 CallOutcome nothing_requested();
-/// The outcome of an lt_heuristic as it is answered.
+/// Returns the outcome of an lt_heuristic in the form of its answer.
 std::vector<std::byte> old_answer(const CallOutcome& outcome);
 
 }  // namespace jitc::cuda

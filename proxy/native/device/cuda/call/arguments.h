@@ -1,8 +1,8 @@
-// The arguments of a library's call: what its slots must be, and what the library is given for them.
+// Arguments of a library's call: requirements on its slots, and the values passed to the library.
 //
-// Used by blas/ and dnn/. Promises: a call that was checked has exactly the slots of its rules; an array is
-// as long as the argument that counts it says; scalars and results lie in memory of our own, so that a slot
-// cannot make the library read or write host memory that the op does not bring.
+// Used by blas/ and dnn/. Promises: a checked call has exactly the slots of its rules; an array is as long as
+// the argument that counts it says; scalars and results lie in our own memory, so that a slot cannot make the
+// library read or write host memory outside of the op.
 #pragma once
 #include <array>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace jitc::cuda {
 
-/// What a slot must hold; signature.h says what each means.
+/// Required content of a slot; signature.h says what each means.
 enum class SlotRole : uint8_t {
   number,
   real,
@@ -38,7 +38,7 @@ struct SlotRule {
   bool is_signed = true;   // of a number
 };
 
-/// An object that the op brought.
+/// Object that the op carries.
 struct CallObject {
   void* real;
   ops::ObjectKind kind;
@@ -49,7 +49,7 @@ using CallObjects = std::span<const CallObject>;
 class CallArguments {
  public:
   static constexpr size_t kMostSlots = 32, kMostScalars = 4;
-  /// first: the function's first argument. Of a call that was checked; its bytes must outlive it.
+  /// first: the function's first argument. Requires a checked call, whose bytes must outlive this.
   CallArguments(void* first, void* handle, void* stream, const Invocation& call, CallObjects objects);
   CallArguments(const CallArguments&) = delete;
   CallArguments& operator=(const CallArguments&) = delete;
@@ -64,7 +64,7 @@ class CallArguments {
   Pointer pointer(size_t at) const {
     return reinterpret_cast<Pointer>(words_[at]);
   }
-  /// All results, one after the other.
+  /// Returns all results, one after the other.
   std::vector<std::byte> results() const;
 
  private:
@@ -94,9 +94,9 @@ struct CallFunction {
 };
 inline constexpr auto kNothing = static_cast<ops::ObjectKind>(UINT32_MAX);
 
-/// Where the scalars and results of a call are; any: it has none.
+/// Location of a call's scalars and results; any: it has none.
 enum class PointerMode : int32_t { any = -1, host = 0, device = 1 };
-/// Throws OpError unless the call's slots are what the function asks for.
+/// Throws OpError unless the call's slots are those of the function.
 PointerMode check_slots(const CallFunction& function, const Invocation& call, CallObjects objects);
 
 }  // namespace jitc::cuda

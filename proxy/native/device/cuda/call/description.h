@@ -1,7 +1,7 @@
-// What an op carries of a library's calls: objects as the calls that made them, and a call.
+// Library data that an op carries: objects, as the calls that made them, and a call.
 //
-// Used by blas/ and dnn/. Promises: everything lies inside the bytes given; an object mentions only objects
-// before it. All throw OpError. The bytes must outlive it.
+// Used by blas/ and dnn/. Promises: everything lies inside the given bytes; an object mentions only objects
+// before it. All functions throw OpError. The bytes must outlive the description.
 #pragma once
 #include <optional>
 #include <span>
@@ -22,7 +22,7 @@ struct ObjectView {
 
 /// Throws OpError unless the call has so many slots.
 void check_count(const char* function, const Invocation& call, size_t slots);
-/// Of a slot that must be of this kind, else it throws OpError.
+/// Returns the value of a slot; throws OpError unless it is of this kind.
 uint64_t value_of(const char* function, const Invocation& call, size_t at, ops::SlotKind kind);
 
 class Description {
@@ -36,7 +36,7 @@ class Description {
   std::optional<Invocation> call_;
 };
 
-/// The one call that the bytes hold; before: objects that it may mention.
+/// Reads the one call that the bytes hold; before: number of objects that it may mention.
 Invocation read_call(std::span<const std::byte> bytes, uint64_t before);
 
 }  // namespace jitc::cuda

@@ -1,4 +1,4 @@
-// The functions of a library that calls name by their identifier, found at run time; and what a call came to.
+// Functions of a library that calls name by their identifier, found at run time; and the outcome of a call.
 //
 // Used by blas/ and dnn/. Promise: a function that the library lacks is refused with its name when it is
 // called.
@@ -15,9 +15,9 @@ class LibraryFunctions {
   LibraryFunctions() = default;
   /// name: of the library, for messages. table: by identifier.
   LibraryFunctions(const char* name, std::span<const CallFunction> table, void* library);
-  /// Throws OpError: there is no such function, or it changes another kind of object.
+  /// Returns the function. Throws OpError: there is none, or it changes another kind of object.
   const CallFunction& find(uint32_t id, ops::ObjectKind changes = kNothing) const;
-  /// The library's status. Throws OpError: this one does not have the function.
+  /// Calls the function and returns the library's status. Throws OpError if this library lacks it.
   int32_t call(const CallFunction& function, CallArguments& arguments) const;
 
  private:
@@ -26,24 +26,24 @@ class LibraryFunctions {
   std::vector<void*> entries_;
 };
 
-/// The library said no. Caught where its status is an answer; elsewhere it becomes an OpError.
+/// Refusal by the library. Caught where its status is an answer; elsewhere it becomes an OpError.
 struct LibraryFailure {
   int32_t status;
   const char* function;
   std::string words;
 };
 
-/// What a call gave: the library's status, then results, or its words on a failure.
+/// Outcome of a call: the library's status, then results, or its message on a failure.
 struct CallOutcome {
   int32_t status = 0;
   std::vector<std::byte> bytes;
   const char* function = "";
-  /// As ops answer.
+  /// Packs the outcome as ops answer it.
   std::vector<std::byte> packed() const;
   std::string text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 };
 
-/// The outcome of what work(outcome) does; the library's refusal is one too.
+/// Returns the outcome of work(outcome); a refusal by the library is one too.
 template <class Work>
 CallOutcome attempt(Work&& work) {
   CallOutcome outcome;

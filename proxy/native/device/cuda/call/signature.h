@@ -1,5 +1,5 @@
-// How a function of a library is called from slots: its arguments as template arguments, one per argument of
-// the function after the first, which is a handle or the object that it changes.
+// Calls a function of a library from slots: its arguments as template arguments, one per argument of the
+// function after the first, which is a handle or the object that it changes.
 //
 // Used by the generated tables of blas/ and dnn/. Promise: invoke takes exactly the slots of the signature,
 // from left to right, as check_slots has checked them.
@@ -28,35 +28,35 @@ template <class T>
 struct Real : Slot<SlotRule{SlotRole::real}, T> {
   static T take(CallArguments& from, size_t& at) { return static_cast<T>(from.real(at++)); }
 };
-/// An address on the device.
+/// Address on the device.
 using Address = Slot<SlotRule{SlotRole::address}, void*>;
-/// Where the function writes a value: device memory always.
+/// Address where the function writes a value: always device memory.
 using Output = Slot<SlotRule{SlotRole::output}, void*>;
-/// Read by the function, on the host or on the device as the pointer mode says. kBytes 0: other arguments
-/// say.
+/// Value that the function reads on the host or on the device, by pointer mode. kBytes 0: other arguments
+/// give the size.
 template <uint8_t kBytes>
 using Scalar = Slot<SlotRule{SlotRole::scalar, kBytes}, const void*>;
-/// The same, of a function whose own objects say which.
+/// Same, for a function whose own objects give the pointer mode.
 using ValueOrAddress = Slot<SlotRule{SlotRole::value_or_address}, const void*>;
-/// Read on the host, at most 8 bytes, or null.
+/// Value read on the host, at most 8 bytes, or null.
 using Value = Slot<SlotRule{SlotRole::value}, const void*>;
-/// So many bytes, or null.
+/// Block of so many bytes, or null.
 template <uint8_t kBytes>
 using Block = Slot<SlotRule{SlotRole::block, kBytes}, const void*>;
 template <ops::ObjectKind kKind>
 using Object = Slot<SlotRule{SlotRole::object, 8, kKind}, void*>;
-/// As Object, but never null.
+/// Object that is never null.
 template <ops::ObjectKind kKind>
 using Needed = Slot<SlotRule{SlotRole::needed, 8, kKind}, void*>;
-/// Numbers of 32 bits: as many as another slot says; as a tensor's second extent; as all of another array
-/// together.
+/// Array of 32-bit numbers: as many as another slot says; as a tensor's second extent; as all of another
+/// array together.
 template <uint8_t kCount>
 using Array = Slot<SlotRule{SlotRole::array, 4, {}, kCount}, const int32_t*>;
 template <uint8_t kTensor>
 using SizeOf = Slot<SlotRule{SlotRole::size_of, 4, {}, kTensor}, const int32_t*>;
 template <uint8_t kLengths>
 using SumOf = Slot<SlotRule{SlotRole::sum_of, 4, {}, kLengths}, const int32_t*>;
-/// What the function answers: so many bytes; so many times as another slot says.
+/// Result of the function: so many bytes; so many times as another slot says.
 template <uint8_t kBytes>
 using Result = Slot<SlotRule{SlotRole::result, kBytes}, void*>;
 template <uint8_t kCount, uint8_t kBytes>
@@ -74,7 +74,7 @@ struct Handle : NoSlot<void*> {
 struct OnStream : NoSlot<void*> {
   static void* take(CallArguments& from, size_t&) { return from.stream(); }
 };
-/// A status that the function writes on the host before it returns.
+/// Status that the function writes on the host before it returns.
 struct Info : NoSlot<int32_t*> {
   static int32_t* take(CallArguments& from, size_t&) { return from.info(); }
 };

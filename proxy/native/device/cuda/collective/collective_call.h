@@ -1,7 +1,7 @@
-// One collective op: its items checked, then called from NCCL as one group on a stream.
+// One collective op: checks its items, then calls NCCL with them as one group on a stream.
 //
-// Promises: addresses outside of allocations never get to NCCL; when finish() returns NCCL has put
-// everything on the stream, so that what is given to the stream afterwards runs after it.
+// Promises: addresses outside of allocations never reach NCCL; when finish() returns NCCL has put everything
+// on the stream, so that later work on the stream runs after it.
 // Called by: Communicators, from the dispatcher's thread.
 #pragma once
 #include <memory>
@@ -17,21 +17,21 @@ class CollectiveCall {
   /// Throws OpError when the record is shorter than its items.
   CollectiveCall(CommunicatorContext& context, const ops::Collective& op);
   std::span<const ops::CollectiveItem> items() const { return items_; }
-  /// Of the next item.
+  /// Adds the communicator of the next item.
   void add(std::shared_ptr<Communicator> communicator);
 
   /// Waits until all communicators are ready, then checks the items. False: the program aborts one of them.
   /// Throws OpError, Abandoned.
   bool prepare();
-  /// What an item reads and writes. After prepare().
+  /// Memory that an item reads and writes. After prepare().
   struct Operands {
     ops::CollectiveItem item;
     uint64_t send_bytes, receive_bytes, scale_bytes;
   };
   std::vector<Operands> operands() const;
-  /// The same items with operands elsewhere.
+  /// Replaces the items by the same ones with operands elsewhere.
   void redirect(std::vector<ops::CollectiveItem> items);
-  /// False: the program aborts one of the communicators, and nothing is put on the stream.
+  /// Starts the group. False: the program aborts one of the communicators, and nothing is put on the stream.
   bool start(NcclStream stream);
   void finish();
 

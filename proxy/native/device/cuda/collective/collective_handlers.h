@@ -1,4 +1,4 @@
-// Communicators and collectives, and what they need of the device.
+// Handlers of communicators and collectives, and their access to the device.
 // Called by: Device::enqueue through its registry, Device; with its mutex held and the context bound.
 #pragma once
 #include <atomic>
@@ -30,12 +30,12 @@ class CollectiveHandlers final : public CommunicatorHost {
   Communicators& communicators() { return communicators_; }
   const Communicators& communicators() const { return communicators_; }
 
-  /// An injected fault: this rank takes no part in the collective of that sequence, until a fence.
+  /// Injects a fault: this rank takes no part in the collective of that sequence, until a fence.
   void skip(uint64_t sequence) { skipped_ = sequence; }
-  /// As Communicators::fence.
+  /// Same as Communicators::fence.
   bool fence(std::chrono::milliseconds limit);
 
-  /// Sequence of the collective that the dispatcher's thread is at, 0: none. Any thread.
+  /// Returns the sequence of the collective that the dispatcher's thread is at, 0: none. Any thread.
   uint64_t at() const { return at_.load(); }
 
   // CommunicatorHost
@@ -43,7 +43,7 @@ class CollectiveHandlers final : public CommunicatorHost {
   bool allocated(uint64_t address, uint64_t bytes, uint64_t) const override {
     return memory_.contains(address, bytes) || staging_.contains(address, bytes);
   }
-  /// The mutex is let go: the poller must be able to look after the GPU, and a fence to come.
+  /// Releases the mutex: the poller must be able to check the GPU, and a fence to arrive.
   void wait_begins() override { issuer_.wait_begins(); }
   void wait_ends() override { issuer_.wait_ends(); }
   void communicator_fault(uint64_t sequence, uint32_t status, const char* cause,
@@ -69,7 +69,7 @@ class CollectiveHandlers final : public CommunicatorHost {
   Staging staging_;
   const double hang_seconds_;
   std::atomic<uint64_t> at_{0};
-  uint64_t skipped_ = 0;  // the collective that this rank was told not to take part in
+  uint64_t skipped_ = 0;  // the collective in which this rank must not take part
   Communicators communicators_;
 
  public:

@@ -1,18 +1,17 @@
-// One rank's membership in one communicator, in one recovery epoch: finding the others, NCCL's communicator,
+// Membership of one rank in one communicator, in one recovery epoch: meeting the others, NCCL's communicator,
 // its end.
 //
 // Threads. Every communicator has a thread of its own, its *keeper*, from start() to its end: it meets the
-// other ranks, makes NCCL's communicator, asks it for asynchronous errors, and closes it. Collectives are
-// called directly by the dispatcher's thread (Communicators): the launch has to lie on its stream before the
-// next op of that stream is given, and only there is that so without holding streams back. A launch by
-// another thread, with the stream made to wait for it (cuStreamWaitValue), was rejected: streams can share a
-// hardware queue, and then the wait is in front of what it waits for.
-// NCCL's communicators are non-blocking: calls return at once, so that a thread that waits can be
-// interrupted.
+// other ranks, makes NCCL's communicator, polls it for asynchronous errors, and closes it. The dispatcher's
+// thread calls collectives directly (Communicators): the launch must lie on its stream before the next op of
+// that stream, and only this thread ensures that without holding streams back. A launch by another thread,
+// with the stream waiting for it (cuStreamWaitValue), was rejected: streams can share a hardware queue, and
+// then the wait is in front of what it waits for. NCCL's communicators are non-blocking: calls return at
+// once, so that a waiting thread can be interrupted.
 //
 // All ranks of a restored communicator wait at the bootstrap from unfence() on, and NCCL's communicator is
-// made when the first of them needs it: else two ranks whose first collectives are on different communicators
-// would wait for each other.
+// made when the first of them needs it: otherwise two ranks whose first collectives are on different
+// communicators would wait for each other.
 //
 // Promise: after abort() and left_nccl() no thread is inside NCCL with it, and none will be.
 // Called by: Communicators.
@@ -41,18 +40,18 @@ using Identity = Resources::Communicator;
 using Clock = std::chrono::steady_clock;
 using device::Patience;
 
-/// What communicators need of the device that has them.
+/// Device functions that communicators need.
 class CommunicatorHost {
  public:
   virtual ~CommunicatorHost() = default;
   /// Makes the device's context current for the calling thread.
   virtual void enter_context() = 0;
-  /// Whether the op with that sequence may use the range.
+  /// Returns whether the op with that sequence may use the range.
   virtual bool allocated(uint64_t address, uint64_t bytes, uint64_t sequence) const = 0;
-  /// The dispatcher's thread waits inside enqueue: what has been put off is due, the device goes on without.
+  /// Submits deferred work: the dispatcher's thread waits inside enqueue, the device continues without it.
   virtual void wait_begins() = 0;
   virtual void wait_ends() = 0;
-  /// The device is at fault. From keepers, without a lock held.
+  /// Marks the device faulted. Called by keepers, without a lock held.
   virtual void communicator_fault(uint64_t sequence, uint32_t status, const char* cause,
                                   const std::string& message) = 0;
 };
@@ -62,7 +61,7 @@ struct CommunicatorContext {
   ExecutionSink& sink;
   CommunicatorSegments& segments;
   CommunicatorHost& host;
-  double hang_seconds;                // waiting for others longer than that is a fault; 0: never
+  double hang_seconds;                // longer waits for others are a fault; 0: no limit
   std::atomic<bool> given_up{false};  // the dispatcher's waits end
   std::mutex mutex;
   std::condition_variable changed;  // a result was given, or none will be
@@ -70,30 +69,31 @@ struct CommunicatorContext {
 
 class Communicator {
  public:
-  /// How a split one gets to know who it is.
+  /// Parent of a split communicator, which determines its membership.
   struct Origin {
     std::shared_ptr<Communicator> parent;
     uint64_t ticket;  // place among the splits of the parent
     ops::CommunicatorSplit op;
   };
-  /// sequence: of the op that waits for it, or 0.
+  /// sequence: of the op that waits for the communicator, or 0.
   Communicator(CommunicatorContext& context, const Identity& identity, uint64_t sequence,
                std::optional<Origin> origin);
   ~Communicator();  // waits for the keeper
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Once. wanted: NCCL's communicator is made as soon as everybody is there; else when somebody wants it.
+  /// Starts the keeper, once. wanted: makes NCCL's communicator as soon as all ranks are present; else on
+  /// demand.
   void start(bool wanted);
-  /// The next op on it is the last one: closed when its work is done. abort: at once, and the op of that
-  /// sequence is answered once NCCL has let go; any thread.
+  /// Closes the communicator after its last op, when its work is done. abort: at once, and the op of that
+  /// sequence is answered once NCCL has released it; any thread.
   void leave(uint64_t abort = 0);
-  /// What is not on its stream yet will not be put there.
+  /// Returns whether work that is not on its stream yet will not be put there.
   bool ends() const { return ends_; }
   void abort();
-  /// Of one that is ready: NCCL's communicator is aborted while the others count on it. An injected fault.
+  /// Injects a fault into a ready communicator: aborts NCCL's while the others count on it.
   void cut();
-  /// After abort(): waits until nothing of it is in NCCL; false when that takes until then.
+  /// Waits after abort() until NCCL has released it; false if that takes longer than `until`.
   bool left_nccl(Clock::time_point until);
   bool over() const { return over_.load() || !keeper_.joinable(); }
   bool owes_result() const { return owed_.load() != 0; }
@@ -104,22 +104,22 @@ class Communicator {
   uint32_t rank() const { return static_cast<uint32_t>(identity_.rank); }
   uint64_t split_ticket() { return split_tickets_++; }  // dispatcher's thread
 
-  /// For the dispatcher's thread: makes it wanted and waits until it is ready. Throws OpError, Abandoned.
+  /// Makes it wanted and waits until it is ready. Dispatcher's thread. Throws OpError, Abandoned.
   void wait_ready();
   void wake();  // given_up has changed
-  /// Of one that is ready.
+  /// Returns the handle. Requires a ready communicator.
   NcclHandle& handle() { return handle_; }
-  /// The collective that comes next; named when the communicator fails.
+  /// Notes the next collective, which is named if the communicator fails.
   void note(uint64_t sequence) { last_sequence_.store(sequence); }
 
  private:
   enum class Stage { starting, bootstrap, ready, failed };
   using Lock = std::unique_lock<std::mutex>;
 
-  /// What its thread does.
+  /// Thread function of the communicator.
   class Keeper;
 
-  // Of the parent, called by the keeper of a split one.
+  // Called on the parent by the keeper of a split one.
   NcclBootstrap& await_turn(uint64_t ticket, const Communicator& child);
   void pass_turn();
 
@@ -135,22 +135,22 @@ class Communicator {
   CommunicatorContext& context_;
   Identity identity_;
   std::atomic<bool> known_;
-  std::atomic<uint64_t> owed_;  // sequence of the op that waits, or 0
+  std::atomic<uint64_t> owed_;  // sequence of the waiting op, or 0
   std::optional<Origin> origin_;
   std::atomic<uint64_t> last_sequence_;
   uint64_t split_tickets_ = 0;
 
-  mutable std::mutex mutex_;  // what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   Stage stage_ = Stage::starting;
   OpError failure_{};  // of failed
   bool wanted_ = false;
-  bool inside_ = false;  // NCCL has something of it
+  bool inside_ = false;  // NCCL holds resources of it
   uint64_t splits_done_ = 0;
   std::unique_ptr<NcclBootstrap> bootstrap_;          // set once
   std::atomic<bool> leaving_, aborted_, ends_, cut_;  // set with mutex_ held
 
-  NcclHandle handle_;  // its mutex is taken after mutex_ is let go
+  NcclHandle handle_;  // its mutex is taken after mutex_ is released
   std::atomic<bool> over_{false};
   std::thread keeper_;
 };

@@ -1,7 +1,7 @@
-// The communicators of one session: table, creation, splits, collectives, fence and restore.
+// Communicators of one session: table, creation, splits, collectives, fence and restore.
 //
-// Creating and splitting wait for other ranks in the communicators' keepers; the dispatcher never waits for
-// them, but for a collective on a communicator that is not ready: only in replay, and right after a restore.
+// Creating and splitting wait for other ranks in the communicators' keepers; the dispatcher waits only for a
+// collective on a communicator that is not ready: in replay, and right after a restore.
 // Called by: Device; all but interrupt(), abort_all(), find(), quiet(), wait_quiet() and abort_coming() by
 // one thread at a time.
 #pragma once
@@ -25,38 +25,37 @@ class Communicators final : public Aborts {
                 CommunicatorHost& host, double hang_seconds);
   ~Communicators();
 
-  // In sequence order. Throw OpError, Abandoned.
+  // Called in sequence order. Throw OpError, Abandoned.
   void create(const ops::CommunicatorCreate& op);
   void split(const ops::CommunicatorSplit& op);
   void destroy(const ops::CommunicatorDestroy& op);
   void end(const ops::CommunicatorAbort& op);
-  /// The op is on its way: NCCL lets go of its collectives now. Any thread.
+  /// Makes NCCL release its collectives now: the op is queued. Any thread.
   void abort_coming(const ops::CommunicatorAbort& op) override;
   using Redirect = std::function<std::vector<ops::CollectiveItem>(const CollectiveCall&)>;
   /// Returns when the collectives lie on the stream. redirect: gives the items other operands once all
   /// communicators are ready; none: they stay.
   void collective(const ops::Collective& op, NcclStream stream, const Redirect& redirect = {});
 
-  /// This rank leaves those of the op, as one does that is lost. An injected fault.
+  /// Injects a fault: this rank leaves the op's communicators as a lost rank does.
   void cut(const ops::Collective& op);
 
   bool find(uint64_t handle, Identity& out) const;
-  /// No op owes a result any more.
+  /// Returns whether no op owes a result any more.
   bool quiet() const;
-  /// Waits until that is so, or until interrupt().
+  /// Waits until quiet(), or until interrupt().
   bool wait_quiet(std::optional<std::chrono::steady_clock::time_point> end = {});
 
   /// Ends the waits of collective() until resume(). Any thread.
   void interrupt();
-  /// A fence has come: what of NCCL is there now is being aborted, and so lets go whom it holds up. Waits for
-  /// nothing. Any thread.
+  /// Aborts what exists of NCCL after a fence, which frees threads that it blocks. Does not wait. Any thread.
   void abort_all();
-  /// Aborts everything of NCCL. False when something does not come back in time: then the process must go.
-  /// Afterwards the same communicators are there, not joined.
+  /// Aborts everything of NCCL. False if something does not return in time: then the process must end.
+  /// Afterwards the same communicators exist, not joined.
   bool fence(std::chrono::milliseconds limit);
-  /// While fenced.
+  /// Requires a fenced device.
   void restore(const std::vector<Identity>& wanted);
-  /// The restored communicators may be joined.
+  /// Lets the restored communicators be joined.
   void resume();
 
  private:
@@ -68,9 +67,9 @@ class Communicators final : public Aborts {
   void reap();
 
   CommunicatorContext context_;
-  mutable std::mutex mutex_;  // what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::unordered_map<uint64_t, Pointer> table_;
-  std::vector<Pointer> gone_;     // out of the table, their keepers maybe not at their end
+  std::vector<Pointer> gone_;     // out of the table, keepers may still run
   std::vector<Pointer> waiting_;  // restored, not started
 };
 

@@ -1,4 +1,4 @@
-// A number as an element of an NCCL data type. Called by: CollectiveCall, for pre-multiplied sums.
+// Converts a number to an element of an NCCL data type. Called by: CollectiveCall, for pre-multiplied sums.
 #pragma once
 #include <array>
 #include <bit>
@@ -13,7 +13,7 @@ namespace jitc::cuda {
 
 using Scalar = std::array<std::byte, 8>;
 
-/// Rounded to nearest, ties to even.
+/// Rounds to nearest, ties to even.
 inline uint16_t half_of(double value) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const double size = std::fabs(value);
@@ -44,7 +44,7 @@ std::optional<Scalar> integer_as(double value) {
   return scalar_as(static_cast<T>(value));
 }
 
-/// Nothing when the type (ncclDataType_t) has no such number.
+/// Returns nothing if the type (ncclDataType_t) has no such number.
 inline std::optional<Scalar> scalar_of(uint32_t dtype, double value) {
   switch (dtype) {
     case 0:

@@ -1,5 +1,5 @@
-// Operands of a collective in pinned host memory, while sessions take turns at their GPU: NCCL works on them
-// there, so that a rank that waits for others need not have its memory on the GPU (decision 67).
+// Copies of a collective's operands in pinned host memory while sessions take turns at their GPU: NCCL works
+// on them there, so that a rank that waits for others need not have its memory on the GPU (decision 67).
 //
 // Promises: an operand inside another one is inside its copy; the memory is kept for the next collective.
 // Lock rule: the device's mutex. Called by: CollectiveHandlers.
@@ -17,12 +17,12 @@ namespace jitc::cuda {
 class Staging {
  public:
   explicit Staging(std::shared_ptr<Context> context) : context_(std::move(context)) {}
-  /// Copies the operands, which are on the GPU; gives the items with their new places. Throws OpError.
+  /// Copies the operands, which are on the GPU; returns the items with their new addresses. Throws OpError.
   std::vector<ops::CollectiveItem> take(std::span<const CollectiveCall::Operands> operands,
                                         abi::CUstream stream);
-  /// What has been received, to where it belongs.
+  /// Copies what has been received to its destination.
   void give_back(abi::CUstream stream);
-  /// Nothing has been received.
+  /// Forgets what has been received.
   void clear() { received_.clear(); }
   bool contains(uint64_t address, uint64_t bytes) const;
 

@@ -1,5 +1,5 @@
-// What the cuda device does beside executing ops (../../aspects.h): says what it is busy with, learns what
-// graphs consist of, fails on request.
+// Aspects of the cuda device (../../aspects.h): reports its activity, learns what graphs consist of, fails on
+// request.
 //
 // Lock rule: takes the device's mutex where it says so; any thread. Called by: the executor, through Device.
 #pragma once

@@ -1,10 +1,10 @@
-// The cuda device: one virtual GPU (a session) on a real one.
+// Cuda device: one virtual GPU (a session) on a real one.
 //
-// Called by: the core, through Backend. enqueue gives an op to the handler of its family, which looks up
-// handles, checks operands, and gives the op to the driver on its real stream, in sequence order, with mutex_
-// held; families.h has them all. What has run is found out by the poller (completion_poller.h). State
-// (run_state.h): only a device that is running takes ops. The device itself holds the parts, and takes them
-// through a fence.
+// enqueue gives an op to the handler of its family, which looks up handles, checks operands, and submits the
+// op to the driver on its real stream, in sequence order, with mutex_ held; families.h has them all. The
+// poller finds out what has run (completion_poller.h). State (run_state.h): only a running device accepts
+// ops. The device itself holds the parts, and takes them through a fence. Called by: the core, through
+// Backend.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -24,7 +24,7 @@ namespace jitc::cuda {
 
 class Device final : public Backend {
  public:
-  /// nullptr with the reason.
+  /// Opens the device; nullptr with the reason.
   static std::unique_ptr<Device> open(const BackendOptions& options, ExecutionSink& sink,
                                       CommunicatorSegments& segments, ImageSource& images,
                                       std::string& error);
@@ -68,7 +68,7 @@ class Device final : public Backend {
   ExecutionSink& sink_;
   const std::shared_ptr<Context> context_;
   const Quiesce quiesce_;
-  std::mutex mutex_;  // held while ops are issued: of streams_, events_, issuer_, families_, injector_
+  std::mutex mutex_;  // held while ops are issued; guards streams_, events_, issuer_, families_, injector_
   RunState state_;
   const std::unique_ptr<Memory> memory_;
   PinnedPool pool_;
@@ -81,7 +81,7 @@ class Device final : public Backend {
   Families families_;
   FaultInjector injector_;
   const DirectPath direct_path_;
-  std::atomic<bool> at_rest_{false};  // fenced, and nothing runs
+  std::atomic<bool> at_rest_{false};  // fenced and idle
   mutable Residency residency_;       // its thread uses all of the above
   Aspects aspects_;
 };

@@ -1,5 +1,4 @@
-// Looks after the GPU while work is outstanding: a device that is lost, or that makes no progress, is at
-// fault.
+// Watches the GPU while work is outstanding: a device that is lost, or that makes no progress, is at fault.
 //
 // Lock rule: the device's mutex is tried, never waited for. Called by: CompletionPoller, from its thread.
 #pragma once

@@ -1,9 +1,9 @@
 // cuDNN for one session: asks, calls, execution plans.
 //
 // Promises: the library is opened, and its handle made, at the first use; plans are made at their first
-// execution from what the node keeps of them; a description, or a tensor by value, cannot make the library
-// read host memory that the op does not bring. All throw OpError. Called by: Device, with its mutex held and
-// the context bound.
+// execution from the descriptions that the node keeps; a description, or a tensor by value, cannot make the
+// library read host memory outside of the op. All functions throw OpError. Called by: Device, with its mutex
+// held and the context bound.
 #pragma once
 #include <map>
 #include <memory>
@@ -24,7 +24,7 @@ class Dnn {
   Dnn(const Dnn&) = delete;
   Dnn& operator=(const Dnn&) = delete;
 
-  /// What dnn_ask, dnn_call and dnn_try carry.
+  /// Content of dnn_ask, dnn_call and dnn_try.
   struct Request {
     uint32_t objects, calls;
     std::span<const std::byte> bytes;
@@ -34,7 +34,7 @@ class Dnn {
   void drop_plan(uint64_t plan);
   CallOutcome execute(uint64_t plan, uint64_t workspace, std::span<const ops::DnnTensor> tensors,
                       abi::CUstream stream);
-  /// Exactly these plans; now: they are made at once.
+  /// Makes exactly these plans; now: at once.
   void restore(const std::vector<Resources::DnnPlan>& wanted, bool now);
 
  private:

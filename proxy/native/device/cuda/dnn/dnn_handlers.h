@@ -1,4 +1,4 @@
-// cuDNN: calls, whose outcome may be the op's answer, and execution plans.
+// Handlers of cuDNN: calls, whose outcome may be the op's answer, and execution plans.
 // Called by: Device::enqueue through its registry, with its mutex held and the context bound.
 #pragma once
 #include "device/common/handlers.h"
@@ -21,7 +21,7 @@ class DnnHandlers {
   void drop_plan(const ops::DnnPlanDrop& op);
   void execute(const ops::DnnExecute& op);
   void try_execute(const ops::DnnExecuteTry& op);
-  /// The op's answer is what the library says of call(stream), unless the device is lost.
+  /// Answers the op with the library's status of call(stream), unless the device is lost.
   template <class Call>
   void answer_outcome(const ops::OpHeader& op, Call&& call);
 

@@ -1,4 +1,4 @@
-// libcudnn, opened at run time, and what its statuses mean.
+// libcudnn, opened at run time, and the meaning of its statuses.
 //
 // Promise: opened once per process, and never closed. Called by: dnn_objects.cpp and dnn.cpp.
 #pragma once
@@ -44,13 +44,13 @@ class Cudnn {
 #undef JITC_CUDNN_MEMBER
   size_t (*cudnnGetVersion)() = nullptr;
 
-  /// Throws OpError. beside: libraries that libcudnn asks the loader for by name; empty paths are passed
-  /// over.
+  /// Opens cuDNN. Throws OpError. beside: libraries that libcudnn asks the loader for by name; empty paths
+  /// are skipped.
   static std::shared_ptr<const Cudnn> open(const std::string& path, const std::vector<std::string>& beside);
-  /// What makes descriptors of a kind that is not backend.
+  /// Returns the maker of descriptors of a non-backend kind.
   const Maker& maker(ops::ObjectKind kind) const { return makers_.at(static_cast<size_t>(kind)); }
   const LibraryFunctions& functions() const { return functions_; }
-  /// What the library says of its thread's last failure.
+  /// Returns the library's message about the calling thread's last failure.
   std::string last_words() const;
 
  private:
@@ -59,13 +59,13 @@ class Cudnn {
   LibraryFunctions functions_;
 };
 
-/// generated_dnn_worker.cpp, by identifier.
+/// Functions of generated_dnn_worker.cpp, by identifier.
 extern const CallFunction kDnnFunctions[];
 extern const uint32_t kDnnFunctionsCount;
 
 /// Throws unless the call succeeded.
 void check_dnn(const Cudnn& library, const char* function, DnnStatus status);
-/// Throws what the outcome's status is, if it is an error: the CUDA error that comes nearest.
+/// Throws the nearest CUDA error if the outcome's status is an error.
 void demand(const CallOutcome& outcome);
 
 }  // namespace jitc::cuda

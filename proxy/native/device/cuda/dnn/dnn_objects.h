@@ -1,8 +1,8 @@
-// Real cuDNN descriptors, made from descriptions and kept by their content.
+// Real cuDNN descriptors, made from descriptions and cached by their content.
 //
-// Promises: the same description again makes nothing; what an object was made of lives as long as it does;
-// what is kept is bounded. Throws OpError for what a client may not send, LibraryFailure for what the library
-// refuses. Called by: Dnn.
+// Promises: a repeated description makes nothing; the parts of an object live as long as it does; the cache
+// is bounded. Throws OpError for what a client may not send, LibraryFailure for what the library refuses.
+// Called by: Dnn.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,7 +17,7 @@ namespace jitc::cuda {
 class DnnObject {
  public:
   using Pointer = std::shared_ptr<const DnnObject>;
-  /// An empty descriptor; type: cudnnBackendDescriptorType_t of a backend one.
+  /// Makes an empty descriptor; type: cudnnBackendDescriptorType_t of a backend one.
   DnnObject(std::shared_ptr<const Cudnn> library, ops::ObjectKind kind, int32_t type = 0);
   ~DnnObject();
   DnnObject(const DnnObject&) = delete;
@@ -26,7 +26,7 @@ class DnnObject {
   ops::ObjectKind kind() const { return kind_; }
   void* real() const { return real_; }
   const std::string& key() const { return key_; }
-  /// Extents of a tensor.
+  /// Returns the extents of a tensor.
   const std::vector<int32_t>& sizes() const { return sizes_; }
 
  private:
@@ -39,13 +39,12 @@ class DnnObject {
   std::vector<Pointer> made_of_;
 };
 
-/// Makes the call, which sets first, or nothing if that is the handle: its results, one after the other.
-/// Throws OpError unless the slots are what the function asks for, LibraryFailure when the library refuses
-/// it.
+/// Makes the call, which sets `first`, or nothing if that is the handle; returns its results, one after the
+/// other. Throws OpError unless the slots fit the function, LibraryFailure if the library refuses.
 std::vector<std::byte> invoke(const Cudnn& library, const CallFunction& function, void* first, void* handle,
                               const Invocation& call, const std::vector<DnnObject::Pointer>& objects);
 
-/// A query that fills descriptors (cudnnBackendGetAttribute).
+/// Query that fills descriptors (cudnnBackendGetAttribute).
 struct DnnQuery {
   DnnObject::Pointer asked;
   int32_t attribute, type;
@@ -57,11 +56,11 @@ class DnnObjects {
  public:
   explicit DnnObjects(std::shared_ptr<const Cudnn> library) : library_(std::move(library)) {}
 
-  /// All objects of the description, in its order.
+  /// Makes all objects of the description, in its order.
   std::vector<DnnObject::Pointer> make(const Description& description, void* handle);
-  /// Asks, and keeps what is filled. How many there are: may be more than requested.
+  /// Runs the query and keeps the filled descriptors. Returns how many exist: may be more than requested.
   int64_t fill(const DnnQuery& query);
-  /// Reads a query from the first slots of a call, of which there are slots.
+  /// Reads a query from the first slots of a call, of which there are `slots`.
   static DnnQuery query_of(const Invocation& call, const std::vector<DnnObject::Pointer>& objects,
                            size_t slots);
 

@@ -1,12 +1,12 @@
-// The parts of the CUDA driver's binary interface that this back end uses, declared by ourselves: the build
-// needs no CUDA headers. Proved equal to NVIDIA's cuda.h by tests/unit/device/cuda/check.
+// Parts of the CUDA driver's binary interface that this back end uses, declared here: the build needs no CUDA
+// headers. tests/unit/device/cuda/check proves them equal to NVIDIA's cuda.h.
 //
 // Called by: driver.h and the callers of the driver. Names without "k" are CUDA's own.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
-// Global, as NVIDIA's: other libraries' declarations name the same types.
+// Global, like NVIDIA's: other libraries' declarations name the same types.
 struct CUctx_st;
 struct CUstream_st;
 struct CUevent_st;

@@ -1,4 +1,4 @@
-// The primary context of one GPU, shared by all sessions of the process that use it.
+// Primary context of one GPU, shared by all sessions of the process that use it.
 //
 // Promises: retained once per process and GPU while a Device lives; bind() makes it current for the calling
 // thread and costs one comparison when it is already. Called by: Device and its parts, before driver calls.
@@ -34,7 +34,7 @@ class Context {
 
   const std::shared_ptr<const Driver> driver_;
   const int ordinal_;
-  const uint64_t number_;  // unique in the process: says which context a thread has bound
+  const uint64_t number_;  // unique in the process; identifies the context that a thread has bound
   abi::CUdevice device_ = 0;
   abi::CUcontext context_ = nullptr;
   uint64_t total_ = 0;

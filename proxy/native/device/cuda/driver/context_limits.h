@@ -1,8 +1,8 @@
-// Limits of a context for kernels (CUlimit): stack, heap, what they print.
+// Limits of a context for kernels (CUlimit): stack, heap, printf buffer.
 //
-// All sessions of a worker share its context. Promises: in force is the most that a session asks for, or what
-// was before there were any; a value that is in force already is not set again, since the driver takes some
-// of them only before the first kernel. Called by: Modules, through Context, which is bound.
+// All sessions of a worker share its context. Promises: the limit in force is the largest that a session
+// requests, or the original one if none does; a value already in force is not set again, since the driver
+// accepts some limits only before the first kernel. Called by: Modules, through Context, which is bound.
 #pragma once
 #include <map>
 #include <mutex>
@@ -16,7 +16,7 @@ class ContextLimits {
  public:
   explicit ContextLimits(const Driver& driver) : driver_(driver) {}
 
-  /// A session's; it asks for nothing any more when this goes.
+  /// Owner of a session's requests, which end with it.
   class Owner {
    public:
     explicit Owner(ContextLimits& limits) : limits_(limits) {}
@@ -24,11 +24,11 @@ class ContextLimits {
     Owner(const Owner&) = delete;
     Owner& operator=(const Owner&) = delete;
 
-    /// in_force: may be more, the driver rounds.
+    /// Requests a limit. in_force: may be more, the driver rounds.
     abi::CUresult set(int32_t limit, size_t value, size_t* in_force) {
       return limits_.set(this, limit, value, in_force);
     }
-    /// It asks for none but these.
+    /// Drops all requests but these.
     void clear(const std::set<int32_t>& but = {}) { limits_.clear(this, but); }
 
    private:
@@ -37,8 +37,8 @@ class ContextLimits {
 
  private:
   struct Limit {
-    size_t before;  // anybody asked
-    size_t given;   // to the driver, which may round it
+    size_t before;  // before any session's request
+    size_t given;   // passed to the driver, which may round it
     std::map<const Owner*, size_t> asked = {};
     size_t wanted() const;
   };

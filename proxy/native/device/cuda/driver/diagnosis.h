@@ -1,5 +1,5 @@
-// Switches by which a run shows which part of the device it fails in: environment variables of the worker,
-// which has them from the service (docs/cli.md). A GPU check runs a failed step again with each
+// Switches that narrow down which part of the device a run fails in: environment variables of the worker,
+// inherited from the service (docs/cli.md). A GPU check repeats a failed step with each
 // (tests/gpu/variants.py).
 #pragma once
 #include <cstdlib>
@@ -7,9 +7,9 @@
 
 namespace jitc::cuda {
 
-/// Each op has a mark of its own, so that the op is known that the GPU does not come past.
+/// Gives each op its own mark, which identifies the op that the GPU does not get past.
 inline constexpr const char* kMarkEveryOp = "JITC_MARK_EVERY_OP";
-/// No memory of boundaries is registered with the driver: copies take the detour.
+/// Registers no boundary memory with the driver: copies go through pinned buffers.
 inline constexpr const char* kPlainCopies = "JITC_PLAIN_COPIES";
 
 inline bool asked_for(const char* variable) {

@@ -1,7 +1,7 @@
 // libcuda.so.1, opened at run time: one typed function pointer per driver function that this back end uses.
 //
-// Promises: a Driver has all functions of JITC_CUDA_DRIVER; those of JITC_CUDA_DRIVER_OPTIONAL may be null,
-// callers look. The library is opened once per path and never closed: the driver has threads of its own.
+// Promises: a Driver has all functions of JITC_CUDA_DRIVER; callers check those of JITC_CUDA_DRIVER_OPTIONAL,
+// which may be null. The library is opened once per path and never closed: the driver has threads of its own.
 // Called by: everything in this folder. To use another function, add a line here.
 #pragma once
 #include <memory>
@@ -108,10 +108,10 @@ struct Functions {
 
 class Driver : public abi::Functions {
  public:
-  /// nullptr with the reason, which names a missing function and the driver's version.
+  /// Opens the library; nullptr with the reason, which names a missing function and the driver's version.
   static std::shared_ptr<const Driver> open(const std::string& path, std::string& error);
-  int version() const { return version_; }  // as cuDriverGetVersion says: 12040 is 12.4
-  /// For messages, such as "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered".
+  int version() const { return version_; }  // as cuDriverGetVersion returns it: 12040 is 12.4
+  /// Returns a text such as "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered".
   std::string describe(abi::CUresult status) const;
 
  private:

@@ -1,6 +1,6 @@
-// What a status of the driver means, and how an op fails (../../common/error.h) because of one.
+// Meaning of the driver's statuses, and the errors of ops (../../common/error.h) that they cause.
 //
-// Caught in Device::enqueue, where every sticky error is a fault, also of an op that waits.
+// Device::enqueue catches them; there every sticky error is a fault, also of an op that waits.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,12 +12,12 @@ namespace jitc::cuda {
 
 using namespace device;  // its names are used as this device's own
 
-/// The cudaError_t of a CUresult. They are equal but for a few that the runtime has no name for.
+/// Returns the cudaError_t of a CUresult. Both are equal, except for a few that the runtime has no name for.
 uint32_t runtime_status(abi::CUresult status);
-/// Cause of a status after which the context gives nothing but errors, or nullptr: "ecc-error",
+/// Returns the cause of a status after which the context returns only errors, or nullptr: "ecc-error",
 /// "device-lost", "sticky-error" (the service replaces the worker on these) or "device-assert".
 const char* sticky_cause(abi::CUresult status);
-/// The status as an error; what: the driver function.
+/// Returns the status as an error; what: the driver function.
 OpError error_of(const Driver& driver, const char* what, abi::CUresult status);
 
 /// Throws unless the call succeeded.

@@ -1,4 +1,4 @@
-// Opening NVIDIA's libraries by path: once per process, never closed; what is missing is refused with its
+// Opens NVIDIA's libraries by path: once per process, never closed; a missing symbol is refused with its
 // name.
 //
 // Included by blas_library.cpp and dnn_library.cpp only. All throw OpError.
@@ -14,7 +14,7 @@
 
 namespace jitc::cuda {
 
-/// The library of a path, made once per process by make(path).
+/// Returns the library of a path, made once per process by make(path).
 template <class Library, class Make>
 std::shared_ptr<const Library> known(const std::string& path, Make&& make) {
   static std::mutex mutex;
@@ -38,7 +38,7 @@ void find(void* library, const std::string& path, const std::string& name, Funct
   if (!function) refuse(kNotSupported, "no-library", path + " has no function " + name);
 }
 
-/// Has the loader take this file where another library asks for it by name; nothing for an empty path.
+/// Makes the loader use this file when another library asks for it by name; does nothing for an empty path.
 inline void load_beside(const std::string& path) {
   if (!path.empty()) dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }

@@ -1,8 +1,8 @@
-// Faults on request, as real ones happen.
+// Injects faults that look like real ones.
 //
-// A hung collective is one to which a rank does not come: its stream stands still in the collective's place,
-// and the others wait for it. The fence ends both. At a cut link it aborts the communicator, and reports
-// that. Lock rule: the device's mutex, the context bound, but for release(). Called by: Device.
+// A collective hangs if a rank does not join it: the rank's stream stands still in its place, and the others
+// wait. The fence ends both. For a cut link the rank aborts the communicator and reports that. Lock rule: the
+// device's mutex, the context bound, except for release(). Called by: Device.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -23,10 +23,10 @@ class FaultInjector {
   FaultInjector& operator=(const FaultInjector&) = delete;
 
   static bool knows(std::string_view kind);
-  /// Throws OpError, Abandoned.
+  /// Injects a fault. Throws OpError, Abandoned.
   void inject(std::string_view kind, const ops::OpHeader& op);
-  /// Streams that stand still go on. Without the context, by one thread at a time; also while a fault is
-  /// being injected, of which it need not know then.
+  /// Resumes stalled streams. Without the context, by one thread at a time; also while a fault is being
+  /// injected, which it may miss.
   void release();
 
  private:
@@ -37,7 +37,7 @@ class FaultInjector {
   Streams& streams_;
   CollectiveHandlers& collectives_;
   const std::string nvrtc_path_;
-  std::unique_ptr<FaultKernels> kernels_;      // once a fault is injected
+  std::unique_ptr<FaultKernels> kernels_;      // set once a fault is injected
   std::atomic<FaultKernels*> made_ = nullptr;  // the same
 };
 

@@ -1,9 +1,8 @@
-// The captures under way, and the ops that mean something else because of them.
+// Captures in progress, and the ops that have another meaning because of them.
 //
 // An op that has no place in a graph invalidates the capture: an op that waits is answered with the reason at
-// once, and the capture's end is in any case.
-// Lock rule: the device's mutex, the context bound. What may not succeed throws OpError. Called by: Device
-// before each op, GraphHandlers, CollectiveHandlers.
+// once, and the capture's end always is. Lock rule: the device's mutex, the context bound. A refused op
+// throws OpError. Called by: Device before each op, GraphHandlers, CollectiveHandlers.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -24,20 +23,20 @@ class Captures : public device::CaptureList<Captures, Capture> {
   Captures(const Captures&) = delete;
   Captures& operator=(const Captures&) = delete;
 
-  /// Of the stream, if it is captured.
+  /// Returns the capture of the stream, if any.
   Capture* of(const Stream& stream) const;
-  /// Of the op's stream, if it is captured.
+  /// Returns the capture of the op's stream, if any.
   Capture* of(const ops::OpHeader& op) const;
 
-  /// On the op's stream.
+  /// Begins a capture on the op's stream.
   void begin(const ops::OpHeader& op);
-  /// The op cannot be in the graph: so there will be no graph. True: nobody else needs to know.
+  /// Invalidates the capture: the op cannot be in its graph. True: the op needs no other report.
   bool invalidate(const ops::OpHeader& op, const OpError& error, const std::string& message);
 
   void clear() { captures_.clear(); }
-  /// Those with NCCL's kernels, whose communicator cannot end before.
+  /// Drops captures that contain NCCL kernels: their communicator cannot be destroyed before.
   void drop_communicating();
-  /// All are out of sight, their streams the program's own, until they are taken up.
+  /// Removes all captures until they are resumed; their streams are the program's own meanwhile.
   List set_aside();
   void take_up(List aside);
 

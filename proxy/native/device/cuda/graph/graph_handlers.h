@@ -1,4 +1,4 @@
-// Captures and graphs: begun and ended, instantiated, launched, destroyed; what of them outlives a fence.
+// Handlers of captures and graphs: begin and end, instantiate, launch, destroy; their survival of a fence.
 // Called by: Device::enqueue through its registry, Device; with its mutex held and the context bound.
 #pragma once
 #include <memory>
@@ -13,7 +13,7 @@ namespace jitc::cuda {
 
 class GraphHandlers {
  public:
-  /// handlers: of the device; used once it is open.
+  /// handlers: those of the device; used once it is open.
   GraphHandlers(Issuer& issuer, RunState& state, Streams& streams, const Events& events, Blas& blas,
                 const Handlers& handlers)
       : issuer_(issuer),
@@ -21,18 +21,18 @@ class GraphHandlers {
         rebuild_(issuer, state, captures_, streams, blas, handlers) {}
   Captures& captures() { return captures_; }
 
-  /// Before each op: captures that are to go on do; true: the op means something else, and is issued.
+  /// Runs before each op: resumes captures that are due; true: the op has another meaning, and is issued.
   bool take(const ops::OpHeader& op) {
     if (rebuild_.due()) rebuild_.resume();
     return !captures_.empty() && captures_.intercept(op);
   }
-  /// NCCL's abort waits for every graph of a communicator. They are made again when they are needed: after a
-  /// roll-back from what restore() brings, else from what remember() brings.
+  /// Destroys graphs that use a communicator, since NCCL's abort waits for them. They are recreated on
+  /// demand: after a roll-back from the content that restore() brings, else from that of remember().
   void let_communicating_go();
   void remember(const Resources& content);
-  /// Exactly these. At rest only, without captures.
+  /// Makes exactly these. Requires an idle device without captures.
   void restore(const Resources& wanted);
-  /// At rest only.
+  /// Commits. Requires an idle device.
   void commit() { graphs_.commit(); }
 
  private:

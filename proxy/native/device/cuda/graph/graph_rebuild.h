@@ -1,8 +1,8 @@
-// Graphs made again from their ops: a graph that a rebuild lost, when it is needed first; captures that were
-// under way, before the next op.
+// Recreates graphs from their ops: a graph that a rebuild lost, at its first use; captures that were in
+// progress, before the next op.
 //
-// Their ops are issued once more, into a capture. Nobody is told of them.
-// Lock rule: the device's mutex, the context bound. All throw OpError but due(). Called by: GraphHandlers.
+// Their ops are issued again, into a capture, without being reported. Lock rule: the device's mutex, the
+// context bound. All functions but due() throw OpError. Called by: GraphHandlers.
 #pragma once
 #include <memory>
 #include <vector>
@@ -15,7 +15,7 @@ namespace jitc::cuda {
 
 class GraphRebuild {
  public:
-  /// handlers: of the device; used once it is open.
+  /// handlers: those of the device; used once it is open.
   GraphRebuild(Issuer& issuer, RunState& state, Captures& captures, Streams& streams, Blas& blas,
                const Handlers& handlers)
       : issuer_(issuer),
@@ -28,7 +28,7 @@ class GraphRebuild {
   GraphRebuild& operator=(const GraphRebuild&) = delete;
 
   std::shared_ptr<Graph> make(const Resources::Content& content);
-  /// Captures that are to go on before the next op.
+  /// Sets the captures to resume before the next op.
   void set_open(std::vector<Resources::Capture> open) { open_ = std::move(open); }
   bool due() const { return !open_.empty(); }
   void resume();

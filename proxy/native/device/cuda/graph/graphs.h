@@ -1,9 +1,9 @@
 // Stream capture, graphs and executable graphs of one session.
 //
-// A capture does not touch the program's streams: streams of its own take their place for as long as it
-// lasts, so that marks, queries and other work go on beside it. What is in a graph is therefore nothing but
-// the ops themselves, and the same is done again when a graph must be made again (graph_rebuild.h).
-// Called by: Device, with its mutex held and the context bound. All may throw OpError.
+// A capture does not touch the program's streams: streams of its own replace them while it lasts, so that
+// marks, queries and other work continue beside it. A graph therefore contains only the ops themselves, and
+// recreating it repeats the capture (graph_rebuild.h).
+// Called by: Device, with its mutex held and the context bound. All functions may throw OpError.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -20,8 +20,8 @@
 
 namespace jitc::cuda {
 
-/// A real graph; destroys itself. communicates: NCCL's kernels are in it, and NCCL does not let go of a
-/// communicator, not even aborts it, before every graph and executable that uses it is gone.
+/// Real graph; destroys itself. communicates: it contains NCCL's kernels, and NCCL neither releases nor
+/// aborts a communicator before every graph and executable that uses it is destroyed.
 class Graph {
  public:
   Graph(std::shared_ptr<Context> context, abi::CUgraph real, bool communicates)
@@ -39,7 +39,7 @@ class Graph {
   const bool communicates_;
 };
 
-/// A real executable graph; destroys itself.
+/// Real executable graph; destroys itself.
 class Executable {
  public:
   Executable(std::shared_ptr<Context> context, const Graph& graph, uint64_t flags);
@@ -55,7 +55,7 @@ class Executable {
   const bool communicates_;
 };
 
-/// A capture under way.
+/// Capture in progress.
 class Capture {
  public:
   /// Begins on the stream.
@@ -69,20 +69,20 @@ class Capture {
   bool has(const Stream& stream) const { return members_.contains(const_cast<Stream*>(&stream)); }
   bool has_event(uint64_t event) const { return events_.contains(event); }
   void record(uint64_t event, const Stream& stream);
-  /// The stream waits for an event of this capture, and is part of it from now on.
+  /// Makes the stream, which waits for an event of this capture, part of it.
   void wait(uint64_t event, Stream& stream);
-  /// The event was recorded elsewhere, or is no more.
+  /// Forgets the event: it was recorded elsewhere, or destroyed.
   void forget_event(uint64_t event) { events_.erase(event); }
-  /// The stream is no more.
+  /// Forgets a destroyed stream.
   void forget_stream(Stream& stream);
-  /// There can be no graph any more; the first reason counts.
+  /// Invalidates the capture: it cannot give a graph any more; the first reason counts.
   void invalidate(const OpError& reason);
-  /// NCCL's kernels come into the graph.
+  /// Notes that NCCL's kernels enter the graph.
   void add_collectives() { communicates_ = true; }
   bool communicates() const { return communicates_; }
-  /// The graph; throws why there is none. Over in any case.
+  /// Ends the capture in any case and returns the graph; throws if there is none.
   std::unique_ptr<Graph> end();
-  /// While set aside its streams are the program's own again.
+  /// Gives the streams back to the program while the capture is set aside.
   void set_aside();
   void take_up();
 
@@ -94,15 +94,15 @@ class Capture {
   const std::shared_ptr<Context> context_;
   const uint64_t origin_;
   std::map<Stream*, std::unique_ptr<StandIn>> members_;
-  std::vector<std::unique_ptr<StandIn>> left_;  // of streams that are no more
+  std::vector<std::unique_ptr<StandIn>> left_;  // of destroyed streams
   std::unordered_map<uint64_t, std::unique_ptr<Event>> events_;
   StandIn* first_ = nullptr;
   bool communicates_ = false;
   std::optional<OpError> invalid_;
 };
 
-/// Graphs and executables by virtual handle. Those without a real one (restore() brought them, or they were
-/// let go) are made from their content when they are needed.
+/// Graphs and executables by virtual handle. Those without a real one (brought by restore(), or released) are
+/// made from their content on demand.
 class Graphs {
  public:
   struct GraphEntry {
@@ -113,7 +113,7 @@ class Graphs {
     std::shared_ptr<Executable> real;
     Resources::Captured content;
     uint64_t flags = 0;
-    bool under_way = false;  // being made: it contains itself
+    bool under_way = false;  // being made: then it contains itself
   };
   void add(uint64_t handle, std::shared_ptr<Graph> graph);
   void require_free(uint64_t executable) const;
@@ -123,13 +123,13 @@ class Graphs {
   bool has_graph(uint64_t handle) const { return graphs_.contains(handle); }
   void destroy_graph(uint64_t handle);
   void destroy_executable(uint64_t handle);
-  /// Exactly these, none of them made yet. At rest only.
+  /// Enters exactly these, none of them made yet. Requires an idle device.
   void restore(const Resources& wanted);
-  /// Those with NCCL's kernels go, but for their entries. What runs of them goes when it has ended.
+  /// Destroys those with NCCL's kernels, except for their entries. Running ones are destroyed at their end.
   void let_communicating_go();
-  /// What let_communicating_go() has left is made of.
+  /// Supplies the content of those that let_communicating_go() destroyed.
   void remember(const Resources& content);
-  /// What was destroyed goes. At rest only.
+  /// Destroys what the program destroyed. Requires an idle device.
   void commit() { destroyed_.clear(); }
 
  private:

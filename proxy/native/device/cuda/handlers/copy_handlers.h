@@ -1,5 +1,5 @@
-// Copies and fills. Sizes come from the client: each product and sum is checked before it is used, each range
-// before the driver sees it.
+// Handlers of copies and fills. Sizes come from the client: each product and sum is checked before use, each
+// range before the driver sees it.
 // Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include "device/backend_options.h"

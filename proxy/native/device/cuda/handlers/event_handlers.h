@@ -1,4 +1,4 @@
-// Events: made, recorded, waited for, compared.
+// Handlers of events: create, record, wait, compare.
 // Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include "device/common/handlers.h"
@@ -20,7 +20,7 @@ class EventHandlers {
   void wait(const ops::EventWait& op);
   void synchronize(const ops::EventSynchronize& op);
   void elapsed(const ops::EventElapsed& op);
-  /// Any thread.
+  /// Measures the time between two events. Any thread.
   void measure(const Event& start, const Event& end, uint64_t sequence) const;
 
   const Issuer& issuer_;

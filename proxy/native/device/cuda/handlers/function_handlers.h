@@ -1,4 +1,4 @@
-// Attributes and measures of kernels, and variables: what this device alone has of modules.
+// Handlers of kernel attributes and measures, and of variables: parts of modules that only this device has.
 // Called by: Device::enqueue through its registry, with its mutex held and the context bound.
 #pragma once
 #include "device/common/handlers.h"

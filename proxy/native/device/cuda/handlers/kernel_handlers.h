@@ -1,5 +1,5 @@
-// Launches of kernels, and the tensor maps that are among their parameters. Parameters travel as one buffer,
-// laid out as the kernel wants it.
+// Handlers of kernel launches, and of the tensor maps among their parameters. Parameters travel as one
+// buffer, laid out as the kernel expects it.
 // Called by: Device::enqueue through its registry, with its mutex held and the context bound.
 #pragma once
 #include "device/common/handlers.h"

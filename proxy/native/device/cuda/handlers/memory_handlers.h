@@ -1,8 +1,8 @@
-// Memory: taken, given back, asked about; pinned memory of the program that kernels may use.
+// Handlers of memory: allocate, free, query; pinned memory of the program that kernels may use.
 //
-// Sizes come from the client: each product and sum is checked before it is used. What takes memory may have
-// to wait for the device: addresses and memory that were freed can still be in use. Called by:
-// Device::enqueue through its registry, with its mutex held.
+// Sizes come from the client: each product and sum is checked before use. Allocations may have to wait for
+// the device: freed addresses and memory can still be in use. Called by: Device::enqueue through its
+// registry, with its mutex held.
 #pragma once
 #include <functional>
 
@@ -19,7 +19,7 @@ class MemoryHandlers {
         memory_(memory),
         residency_(residency),
         host_ranges_(issuer.context(), pinned, memory) {}
-  /// At rest only. Throws OpError.
+  /// Requires an idle device. Throws OpError.
   void restore(const std::vector<Resources::HostRange>& wanted) { host_ranges_.restore(wanted); }
 
  private:

@@ -1,4 +1,4 @@
-// Streams: made, destroyed, waited for. Synchronizing never blocks: it is a mark and a result.
+// Handlers of streams: create, destroy, wait. Synchronizing never blocks: it is a mark and a result.
 // Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include <vector>

@@ -1,9 +1,9 @@
-// Content hashes of device memory, taken by the GPU, and memory that it poisons: one launch for thousands of
+// Content hashes of device memory, computed by the GPU, and poisoning of memory: one launch for thousands of
 // ranges (hash_kernel.cu).
 //
-// Promises: the same hashes as the host's (base/content_hash.h). The kernel is compiled in the background,
-// from the opening of the GPU on; the first hash waits for it. Where there is no kernel, says so in one line
-// and leaves the work to the caller. One at a time, from any thread, while the ranges are at rest. Called by:
+// Promises: the same hashes as the host's (base/content_hash.h). The kernel is compiled in the background
+// when the GPU is opened; the first hash waits for it. Without a kernel, the hasher says so in one line and
+// leaves the work to the caller. One call at a time, from any thread, while the ranges are idle. Called by:
 // Device.
 #pragma once
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace jitc::cuda {
 
-/// As the kernel has it.
+/// Range in the kernel's layout.
 struct HashRange {
   uint64_t address, bytes;
   uint64_t first;  // number of its first piece in the launch
@@ -37,11 +37,11 @@ class Hasher {
   Hasher(const Hasher&) = delete;
   Hasher& operator=(const Hasher&) = delete;
 
-  /// False once it is known that the GPU cannot.
+  /// Returns false once it is known that the GPU cannot hash.
   bool usable() const { return !given_up_; }
-  /// False: the GPU cannot. Throws OpError when it is lost.
+  /// Hashes the ranges. False: the GPU cannot. Throws OpError when it is lost.
   bool hash(std::span<const MemoryRange> ranges, std::span<Hash> out);
-  /// Fills them with what poisoned memory holds (device/poison.h). The same for the rest.
+  /// Fills the ranges with poison (device/poison.h). Otherwise same as hash().
   bool poison(std::span<const MemoryRange> ranges);
 
  private:

@@ -1,7 +1,7 @@
-// What the handlers of ops need of the device to give an op to the GPU: operands looked up and checked,
-// progress and results, waits.
+// Device functions with which handlers submit ops to the GPU: look-up and checks of operands, progress and
+// results, waits.
 //
-// Lock rule: the device's mutex, which waits release and take again. What may not succeed throws OpError, or
+// Lock rule: the device's mutex, which waits release and take again. A refused op throws OpError, or
 // Abandoned when a fence or fault comes first. Called by: the handlers of all families.
 #pragma once
 #include <functional>
@@ -33,31 +33,31 @@ class Issuer {
   ExecutionSink& sink() const { return sink_; }
 
   Stream& stream_of(const ops::OpHeader& op) const { return streams_.of(op); }
-  /// Where the driver has the range; throws unless ops may touch it.
+  /// Returns the range's address for the driver; throws unless ops may touch it.
   uint64_t require(const char* name, uint64_t address, uint64_t bytes) const;
 
-  /// The op was given to the real stream, or to the capture that stands in for it.
+  /// Notes that the op was submitted to the real stream, or to the capture that stands in for it.
   void submitted(Stream& stream, const ops::OpHeader& op) const;
-  /// The same, and the op is answered with success, and with bytes of memory, when the stream gets there.
+  /// Does the same, and answers the op with success and so many bytes of memory when the stream reaches it.
   void submitted_with_result(Stream& stream, const ops::OpHeader& op, Pinned memory = {},
                              size_t bytes = 0) const;
-  /// The op needs nothing of its stream, but the stream's progress must still pass it.
+  /// Passes the stream's progress over an op that needs nothing of its stream.
   void completed_synchronously(const ops::OpHeader& op) const;
   void answer(const ops::OpHeader& op, std::span<const std::byte> payload = {}) const;
 
-  /// Until all that was given has run.
+  /// Waits until all submitted work has run.
   void drain();
-  /// What else reads memory of the program, and is waited for by drain().
+  /// Adds a wait to drain(), for another reader of the program's memory.
   void also_drains(std::function<void()> wait) { also_ = std::move(wait); }
-  /// Pinned memory; waits when all of it is in use.
+  /// Returns pinned memory; waits when all of it is in use.
   Pinned staging(size_t bytes);
-  /// A wait for something else than this device: what has been put off is due, the device goes on without
+  /// Submits deferred work before a wait for something else than this device, which continues without it
   /// (waiting.h).
   void wait_begins();
   void wait_ends() { mutex_.lock(); }
   bool running() const { return state_.running(); }
 
-  /// Ops are issued to make a graph again: nobody is told of them.
+  /// Returns whether ops are issued to recreate a graph, without being reported.
   bool rebuilding() const { return rebuilding_; }
   void set_rebuilding(bool rebuilding) { rebuilding_ = rebuilding; }
 

@@ -1,13 +1,13 @@
-// A wait for something else than this device: what has been put off is due, and others may have the device's
-// mutex meanwhile.
+// Wait for something else than this device: deferred work is submitted, and other threads may take the
+// device's mutex meanwhile.
 //
-// Called by: whoever waits with that mutex held, on the dispatcher's thread. Host: an Issuer, or who stands
-// for one (CommunicatorHost).
+// Called by: waits with that mutex held, on the dispatcher's thread. Host: an Issuer, or a stand-in for one
+// (CommunicatorHost).
 #pragma once
 
 namespace jitc::cuda {
 
-/// As long as it lives.
+/// Wait that lasts as long as this object.
 template <class Host>
 class Waiting {
  public:

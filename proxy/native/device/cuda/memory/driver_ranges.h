@@ -1,7 +1,8 @@
-// Ranges of memory that the driver chose: variables of modules, and pinned memory that kernels may use.
+// Ranges of memory at addresses chosen by the driver: variables of modules, and pinned memory that kernels
+// may use.
 //
-// Promise: an alias (jitc/variable_alias.h) leads to where its variable lies now, and to nothing else. Any
-// thread. Called by: Modules and HostRanges, which keep it; Memory, which asks.
+// Promise: an alias (jitc/variable_alias.h) leads to the current place of its variable only. Any thread.
+// Called by: Modules and HostRanges, which maintain it; Memory, which queries it.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,7 +14,7 @@ namespace jitc::cuda {
 
 class DriverRanges {
  public:
-  /// real: what the driver has there; the same address, but behind an alias.
+  /// Adds a range. real: the driver's address, which differs only for an alias.
   void add(uint64_t address, uint64_t bytes, uint64_t real) {
     const std::lock_guard lock(mutex_);
     ranges_[address] = {bytes, real};
@@ -26,7 +27,7 @@ class DriverRanges {
     const std::lock_guard lock(mutex_);
     return find(address, bytes) != ranges_.end();
   }
-  /// Where an address in one of them really is; any other one is what it is.
+  /// Returns the real address behind one in a range; any other address is unchanged.
   uint64_t real(uint64_t address) const {
     if (!is_aliased(address)) return address;
     const std::lock_guard lock(mutex_);
@@ -39,7 +40,7 @@ class DriverRanges {
     uint64_t bytes, real;
   };
   using Ranges = std::map<uint64_t, Range>;
-  /// The one that has all of it. With the mutex held.
+  /// Returns the range that contains all of it. Requires the mutex.
   Ranges::const_iterator find(uint64_t address, uint64_t bytes) const {
     const auto after = ranges_.upper_bound(address);
     if (after == ranges_.begin()) return ranges_.end();

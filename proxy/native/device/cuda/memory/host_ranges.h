@@ -1,9 +1,8 @@
-// Pinned memory of the program, made known to the driver: the GPU copies to it directly, and kernels use it
-// at the address that the program has for it.
+// Pinned memory of the program, registered with the driver: the GPU copies to it directly, and kernels use it
+// at the program's address.
 //
-// Promises: what was registered is given back to the driver, at the latest by the destructor; nothing outside
-// of the session's pinned memory is ever registered. Called by: Device, at rest where something is given
-// back.
+// Promises: registered memory is unregistered, at the latest by the destructor; nothing outside of the
+// session's pinned memory is ever registered. Called by: Device, idle for unregistering.
 #pragma once
 #include <map>
 #include <memory>
@@ -19,14 +18,14 @@ namespace jitc::cuda {
 
 class HostRanges {
  public:
-  /// memory: told of every range, so that ops may name it.
+  /// memory: notified of every range, so that ops may name it.
   HostRanges(std::shared_ptr<Context> context, PinnedRange pinned, Memory& memory)
       : context_(std::move(context)), pinned_(pinned), memory_(memory) {}
   ~HostRanges();
   HostRanges(const HostRanges&) = delete;
   HostRanges& operator=(const HostRanges&) = delete;
 
-  /// All three throw OpError.
+  /// Registers a range. These three functions throw OpError.
   void add(uint64_t address, uint64_t bytes);
   void remove(uint64_t address);
   void restore(const std::vector<Resources::HostRange>& wanted);

@@ -1,8 +1,8 @@
 // Memory of one session on the GPU: blocks at addresses that the client chose, in a reserved address range.
 //
 // Promises: a block freed since the last commit keeps its content and comes back with restore(), unless the
-// memory was needed in between (shrink); nothing that is mapped is unmapped but by calls that say so, and
-// then the device must be at rest. Called by: Device; look-ups from any thread.
+// memory was needed meanwhile (shrink); mapped memory is unmapped only by calls that say so, which require an
+// idle device. Called by: Device; look-ups from any thread.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -24,9 +24,9 @@ namespace jitc::cuda {
 
 class Memory final : public device::Movable {
  public:
-  /// budget: what all programs on the GPU share of the limit. patience: how long restore() waits for memory
-  /// that a lost worker had and that the driver has not taken back yet.
-  /// node: what memory that is moved out is taken of; none: there is as much as one wants.
+  /// budget: the limit shared by all programs on the GPU. patience: longest wait of restore() for memory of a
+  /// lost worker that the driver has not reclaimed yet. node: source of memory for moving out; none:
+  /// unlimited.
   Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
          std::chrono::duration<double> patience, CopiesBudget* node = nullptr);
   ~Memory() override;
@@ -35,32 +35,32 @@ class Memory final : public device::Movable {
   /// Reserves the range; false with the reason.
   bool reserve(std::shared_ptr<Context> context, std::string& error);
 
-  /// Whether a freed block that is still mapped lies in the range: then allocate() needs a device at rest.
+  /// Returns whether the range contains a freed, still mapped block: then allocate() needs an idle device.
   bool overlaps_freed(uint64_t address, uint64_t bytes) const;
-  /// A cudaError_t, 0 or kInvalidValue or kMemoryAllocation; throws OpError when the driver says else.
+  /// Allocates a block. Returns 0, kInvalidValue or kMemoryAllocation; throws OpError on other driver errors.
   uint32_t allocate(uint64_t address, uint64_t bytes, uint64_t sequence);
-  /// Takes physical memory that has no address yet. A cudaError_t; throws OpError when the driver says else.
+  /// Takes physical memory without an address. Returns a cudaError_t; throws OpError on other driver errors.
   uint32_t hold(uint64_t handle, uint64_t bytes);
-  /// Bytes of held memory; 0: there is none of that handle.
+  /// Returns the bytes of held memory; 0: none has that handle.
   uint64_t held(uint64_t handle) const;
-  /// Held memory becomes a block; as allocate(), with kInvalidHandle.
+  /// Turns held memory into a block; result as for allocate(), and kInvalidHandle.
   uint32_t map_held(uint64_t handle, uint64_t address, uint64_t sequence);
   uint32_t drop(uint64_t handle);
-  /// A cudaError_t. The memory stays as it is.
+  /// Frees a block, whose memory stays as it is. Returns a cudaError_t.
   uint32_t free(uint64_t address);
-  /// Whether the limit allows so much, once what is held back is given up.
+  /// Returns whether the limit allows so much, once retained memory is given up.
   bool fits(uint64_t bytes) const;
-  /// Gives the freed block that was freed first back to the driver; false when there is none. At rest only.
+  /// Returns the oldest freed block to the driver; false when there is none. Requires an idle device.
   bool shrink();
-  /// What was freed may go; it does when the device is at rest, else at the next commit or shrink.
+  /// Releases freed memory: now if the device is idle, else at the next commit or shrink.
   void commit(bool quiesced);
-  /// At rest only.
+  /// Requires an idle device.
   bool restore(const Resources& wanted, std::string& error);
-  /// The same where others may make room; missing: bytes that others have, 0: it is something else. Then it
-  /// may be tried again.
+  /// Does the same if others may make room; missing: bytes that others have, 0: another failure. It may be
+  /// tried again then.
   bool restore(const Resources& wanted, std::string& error, uint64_t& missing);
 
-  // Movable. No block is made, freed or used while they are out.
+  // Movable. Requires that no block is made, freed or used while they are out.
   bool move_out() override;
   bool move_in() override;
   uint64_t bytes() const override { return used_.load(); }
@@ -68,16 +68,16 @@ class Memory final : public device::Movable {
   bool could_have(uint64_t more) const override;
   void came_beside() override;
 
-  /// Whether the range lies inside blocks that are alive, without a gap between them.
+  /// Returns whether live blocks cover the range without a gap.
   bool contains(uint64_t address, uint64_t bytes) const;
-  /// What contains() knows beside blocks.
+  /// Returns the ranges beside blocks that contains() accepts.
   DriverRanges& driver_ranges() { return driver_ranges_; }
-  /// For the driver: where an address that contains() knows really is.
+  /// Returns the driver's address for one that contains() accepts.
   uint64_t real(uint64_t address) const { return driver_ranges_.real(address); }
 
   uint64_t used() const { return used_.load(); }
   uint64_t total() const { return physical_.total(); }
-  /// Bytes that a program can still get.
+  /// Returns the bytes that a program can still allocate.
   uint64_t available() const;
 
  private:
@@ -87,7 +87,7 @@ class Memory final : public device::Movable {
   bool roll_back(const Resources& wanted, std::string& error, uint64_t* missing);
   bool reserve_most(std::string& error);
   bool reserve_range(std::string& error);
-  // All with mutex_ held.
+  // Require mutex_.
   uint32_t check_range(uint64_t address, uint64_t bytes) const;
   bool overlaps(const Block& block, uint64_t address, uint64_t bytes) const;
   void put_aside(uint64_t address, uint64_t size);
@@ -104,17 +104,17 @@ class Memory final : public device::Movable {
   bool reserved_ = false;
   std::atomic<uint64_t> used_{0};
   DriverRanges driver_ranges_;
-  mutable std::mutex mutex_;  // what follows
+  mutable std::mutex mutex_;  // guards what follows
   PhysicalMemory physical_;
   Blocks live_;
   Blocks held_;                   // by handle; without an address
   std::vector<Block> condemned_;  // freed before the last commit
-  std::vector<Block> freed_;      // since, oldest first
+  std::vector<Block> freed_;      // freed since then, oldest first
   MovedOut moved_out_;
   bool out_ = false;  // the blocks have no physical memory
 };
 
-/// The ranges as the driver has them.
+/// Returns the ranges at the driver's addresses.
 std::vector<MemoryRange> real(const Memory& memory, std::span<const MemoryRange> ranges);
 
 }  // namespace jitc::cuda

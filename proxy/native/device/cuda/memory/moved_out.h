@@ -1,8 +1,8 @@
-// The content of a session's blocks in pinned host memory, while another session has the GPU
+// Content of a session's blocks in pinned host memory, while another session has the GPU
 // (device/common/turns/residency.h).
 //
-// Promises: the memory counts against the node's for copies, and is kept for the next time, as to pin it
-// takes longer than to copy, until forget(). Lock rule: that of Memory, its owner.
+// Promises: the memory counts against the node's for copies, and is kept for the next time until forget(), as
+// pinning takes longer than copying. Lock rule: that of Memory, its owner.
 #pragma once
 #include <functional>
 #include <memory>
@@ -16,15 +16,15 @@ namespace jitc::cuda {
 
 class MovedOut {
  public:
-  /// node: none: there is as much as one wants.
+  /// node: memory budget; none: unlimited.
   explicit MovedOut(CopiesBudget* node) : node_(node) {}
   ~MovedOut();
   MovedOut(const MovedOut&) = delete;
   MovedOut& operator=(const MovedOut&) = delete;
 
-  /// Has room for so many bytes; false: the node has not. Throws OpError.
+  /// Provides room for so many bytes; false: the node lacks it. Throws OpError.
   bool prepare(const std::shared_ptr<Context>& context, uint64_t bytes);
-  /// Address and size on the device: in the same order both ways. The device is at rest. Throw OpError.
+  /// Addresses and sizes on the device, in the same order both ways. The device is idle. Throw OpError.
   using Ranges = std::span<const std::pair<uint64_t, uint64_t>>;
   void take(Ranges blocks);
   void give(Ranges blocks);

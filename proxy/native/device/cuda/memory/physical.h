@@ -1,7 +1,7 @@
-// Physical memory of the GPU: taken within the limit, mapped under the addresses of a block, given back.
+// Physical memory of the GPU: taken within the limit, mapped at a block's addresses, released.
 //
-// Promise: what is taken counts against the limit and the budget until it is given up for good.
-// Lock rule: that of Memory, but total() and rounded(). Called by: Memory.
+// Promise: taken memory counts against the limit and the budget until it is finally released. Lock rule: that
+// of Memory, except for total() and rounded(). Called by: Memory.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,9 +12,9 @@
 
 namespace jitc::cuda {
 
-/// A piece of it.
+/// Block of physical memory.
 struct Block {
-  uint64_t address = 0, bytes = 0;  // as asked for
+  uint64_t address = 0, bytes = 0;  // as requested
   uint64_t size = 0;                // of its physical memory
   abi::CUmemGenericAllocationHandle memory = 0;
   uint64_t born = 0;  // sequence of the op that made it
@@ -32,12 +32,12 @@ class PhysicalMemory {
 
   uint64_t rounded(uint64_t bytes) const { return (bytes + granularity_ - 1) / granularity_ * granularity_; }
   uint64_t total() const;
-  /// Whether so much would still be within the limit.
+  /// Returns whether so much more is within the limit.
   bool allows(uint64_t size) const { return taken_ + size <= total(); }
 
-  /// Takes memory for the block, not mapped yet. A cudaError_t; throws OpError when the driver says else.
+  /// Takes unmapped memory for the block. Returns a cudaError_t; throws OpError on other driver errors.
   uint32_t create(Block& block);
-  /// Throws OpError.
+  /// Maps the block. Throws OpError.
   void map(Block& block);
   void unmap(Block& block);
   void release(Block& block);
@@ -50,7 +50,7 @@ class PhysicalMemory {
   std::shared_ptr<Context> context_;
   abi::CUmemAllocationProp properties_{};
   uint64_t granularity_ = 0;
-  uint64_t taken_ = 0;  // bytes taken from the driver: also for what is held back
+  uint64_t taken_ = 0;  // bytes taken from the driver, including retained memory
 };
 
 }  // namespace jitc::cuda

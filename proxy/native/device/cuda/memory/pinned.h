@@ -1,4 +1,4 @@
-// Pinned host memory: what the GPU may read and write while the host goes on.
+// Pinned host memory, which the GPU may read and write while the host continues.
 //
 // Promises: taking a block never waits; a block is given back by its destructor, from any thread; the pool
 // keeps what it has. Called by: copies (staging), results (landing), streams (words of progress).
@@ -17,7 +17,7 @@ namespace jitc::cuda {
 /// Memory of cuMemHostAlloc.
 class HostMemory {
  public:
-  /// Throws OpError.
+  /// Allocates. Throws OpError.
   HostMemory(std::shared_ptr<Context> context, size_t bytes);
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
@@ -33,7 +33,7 @@ class HostMemory {
 
 class PinnedPool;
 
-/// A block of a pool, or nothing.
+/// Block of a pool, or nothing.
 class Pinned {
  public:
   Pinned() = default;
@@ -63,13 +63,13 @@ class PinnedPool {
  public:
   static constexpr size_t kLargest = 1u << 20;
   explicit PinnedPool(std::shared_ptr<Context> context) : context_(std::move(context)) {}
-  /// A block of at least so many bytes (at most kLargest). Nothing: all are out, wait until one comes back.
-  /// Throws OpError when the driver has no memory.
+  /// Returns a block of at least so many bytes (at most kLargest). Nothing: all are in use, wait for a
+  /// return. Throws OpError when the driver has no memory.
   Pinned take(size_t bytes);
 
  private:
   friend class Pinned;
-  /// Each size has a limit of its own, so that a block of a size comes back for certain.
+  /// Size class. Each has a limit of its own, so that a block of its size is certain to come back.
   struct Kind {
     size_t bytes, limit;
   };
@@ -87,7 +87,7 @@ class PinnedPool {
   std::array<Shelf, kKinds.size()> shelves_;
 };
 
-/// A 64-bit word that a stream writes and the host reads.
+/// 64-bit word that a stream writes and the host reads.
 struct Word {
   std::atomic<uint64_t>* host = nullptr;
   abi::CUdeviceptr device = 0;
@@ -96,9 +96,9 @@ struct Word {
 class Words {
  public:
   explicit Words(std::shared_ptr<Context> context) : context_(std::move(context)) {}
-  /// A word that is 0. Throws OpError.
+  /// Returns a word that is 0. Throws OpError.
   Word take();
-  /// Nothing may still be going to write it.
+  /// Takes a word back. Requires that no write to it is pending.
   void give_back(Word word);
 
  private:

@@ -1,5 +1,5 @@
-// The sources of the kernels that a GPU is given: hash_kernel.cu with the header that it includes,
-// fault_kernels.cu. Put into the library by embed.cmake. Called by: kernel_build.cpp.
+// Sources of the GPU's kernels: hash_kernel.cu with the header that it includes, fault_kernels.cu.
+// embed.cmake puts them into the library. Called by: kernel_build.cpp.
 #pragma once
 
 namespace jitc::cuda {

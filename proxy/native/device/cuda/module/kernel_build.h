@@ -1,7 +1,7 @@
-// The device's own kernels as machine code of a GPU: compiled by NVRTC, which is opened at run time.
+// Machine code of the device's own kernels for a GPU: compiled by NVRTC, which is opened at run time.
 //
 // Promises: compiled once per process, library, kind of GPU and text, in a thread of its own that starts with
-// the first question; a failure is a text, never an exception. NVRTC is never closed. Called by: hasher.cpp,
+// the first request; a failure is a text, never an exception. NVRTC is never closed. Called by: hasher.cpp,
 // when the GPU is opened; fault_kernels.cpp, when the first fault is injected.
 #pragma once
 #include <cstddef>
@@ -12,14 +12,14 @@
 namespace jitc::cuda {
 
 struct KernelBuild {
-  std::vector<std::byte> image;  // empty: there is none, the reason is in error
+  std::vector<std::byte> image;  // empty: no kernel, the reason is in error
   std::string error;
 };
 
 enum class KernelText { hash, faults };
 
-/// The compilation, which begins with the first of these in the process. The compiler must not outlive its
-/// users: a process that ends while it works would end badly.
+/// Compilation, which begins with the first of these in the process. The compiler must not outlive its users:
+/// ending the process while it works would crash.
 class KernelWork {
  public:
   /// nvrtc_path may be empty: then there is no kernel. capability: 90 is compute capability 9.0.
@@ -27,7 +27,7 @@ class KernelWork {
   ~KernelWork() { build_.wait(); }
   KernelWork(const KernelWork&) = delete;
   KernelWork& operator=(const KernelWork&) = delete;
-  /// Waits for its end.
+  /// Waits for the end of the compilation.
   const KernelBuild& get() const { return build_.get(); }
 
  private:

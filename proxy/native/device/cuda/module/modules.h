@@ -1,10 +1,10 @@
-// Modules, kernels and device variables of one session: virtual handles, and what the driver has for them.
+// Modules, kernels and device variables of one session: virtual handles and the driver's objects behind them.
 //
-// Promises: an unloaded module stays with the driver until the next commit, so that restore() can take it
-// back as it was; a variable that restore() makes again has its old address, or restore fails, where the
-// program was told it, and is followed where an alias stands for it; an image whose own sizes reach beyond
-// its bytes is refused before the driver sees it. All may throw OpError. Called by: Device, with its mutex
-// held and the context bound.
+// Promises: an unloaded module stays with the driver until the next commit, so that restore() can bring it
+// back unchanged; a variable recreated by restore() has its old address if the program knows that, else
+// restore fails, and is followed if an alias stands for it; an image whose own sizes exceed its bytes is
+// refused before the driver sees it. All functions may throw OpError. Called by: Device, with its mutex held
+// and the context bound.
 #pragma once
 #include <map>
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace jitc::cuda {
 
-/// A loaded module; unloads itself.
+/// Loaded module; unloads itself.
 class Module {
  public:
   Module(std::shared_ptr<Context> context, std::span<const std::byte> image);
@@ -28,23 +28,23 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   abi::CUfunction function(const std::string& name) const;
-  /// Address and size of a variable.
+  /// Returns address and size of a variable.
   std::pair<uint64_t, uint64_t> variable(const std::string& name) const;
   void set(abi::CUfunction function, int32_t attribute, int32_t value);
-  /// Attributes as they were when the module was loaded.
+  /// Resets attributes to their values at loading.
   void reset_attributes();
 
  private:
   const std::shared_ptr<Context> context_;
   abi::CUmodule real_ = nullptr;
-  std::map<std::pair<abi::CUfunction, int32_t>, int32_t> initial_;  // of attributes that were set
+  std::map<std::pair<abi::CUfunction, int32_t>, int32_t> initial_;  // of changed attributes
 };
 
 struct Function {
   uint64_t module;
   std::string name;
   abi::CUfunction real;
-  uint64_t parameters;  // bytes that its parameter buffer must have at least
+  uint64_t parameters;  // smallest size of its parameter buffer
 };
 
 class Modules {
@@ -53,21 +53,21 @@ class Modules {
 
   void load(uint64_t handle, const ImageHash& hash, uint64_t bytes);
   void unload(uint64_t handle);
-  /// FunctionInfo and its FunctionParameters, packed.
+  /// Returns FunctionInfo and its FunctionParameters, packed.
   std::vector<std::byte> add_function(uint64_t handle, uint64_t module, const std::string& name);
   const Function& function(uint64_t handle) const;
   void set_attribute(uint64_t function, int32_t attribute, int32_t value);
   uint64_t query(const ops::FunctionQuery& query) const;
-  /// Address and size of a variable, whose address the program is told.
+  /// Returns address and size of a variable; the program learns the address.
   std::pair<uint64_t, uint64_t> variable(uint64_t module, const std::string& name);
-  /// What is then in force.
+  /// Sets a limit and returns the value then in force.
   uint64_t set_limit(int32_t limit, uint64_t value);
-  /// The size of a variable that is the alias's range of memory from now on.
+  /// Returns the size of a variable that the alias's range of memory stands for from now on.
   uint64_t variable_behind(uint64_t alias, uint64_t module, const std::string& name);
 
-  /// Exactly these. At rest only.
+  /// Makes exactly these. Requires an idle device.
   void restore(const Resources& wanted);
-  /// What was unloaded goes. At rest only.
+  /// Frees unloaded modules. Requires an idle device.
   void commit() { unloaded_.clear(); }
 
  private:

@@ -1,6 +1,6 @@
 // libnvrtc, NVIDIA's run-time compiler, opened at run time: one typed function pointer per function.
 //
-// Promises: has all functions of JITC_NVRTC; opened once per path and never closed. Throws NvrtcError with
+// Promises: it has all functions of JITC_NVRTC; opened once per path and never closed. Throws NvrtcError with
 // one line. Called by: kernel_build.cpp.
 #pragma once
 #include <cstddef>
@@ -34,7 +34,7 @@ class Nvrtc {
   JITC_NVRTC(JITC_NVRTC_MEMBER)
 #undef JITC_NVRTC_MEMBER
   static std::shared_ptr<const Nvrtc> open(const std::string& path);
-  /// Throws unless the call succeeded; more: what else is known.
+  /// Throws unless the call succeeded; more: further details.
   void check(const char* what, NvrtcStatus status, const std::string& more = {}) const;
 
  private:

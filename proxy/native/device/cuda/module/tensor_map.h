@@ -9,12 +9,12 @@
 
 namespace jitc::cuda {
 
-/// As kernels take it.
+/// Tensor map in the form that kernels take.
 struct alignas(64) TensorMapBytes {
   std::byte bytes[kTensorMapBytes];
 };
 
-/// Throws OpError.
+/// Encodes a tensor map. Throws OpError.
 TensorMapBytes tensor_map(const Driver& driver, const ops::TensorMap& op);
 
 }  // namespace jitc::cuda

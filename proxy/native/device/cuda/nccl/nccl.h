@@ -1,7 +1,7 @@
 // libnccl.so.2 as the cuda back end uses it: opened at run time, own declarations of its C interface.
 //
-// The product builds without NCCL's headers; that these declarations fit them is proved by
-// tests/unit/device/cuda/check. Promise: one table per path and process, never unloaded (NCCL keeps threads).
+// The product builds without NCCL's headers; tests/unit/device/cuda/check proves that these declarations fit
+// them. Promise: one table per path and process, never unloaded (NCCL keeps threads).
 // Called by: Communicator (creation, abort), collective_call.cpp (collectives).
 #pragma once
 #include <cstddef>
@@ -12,7 +12,7 @@ struct CUstream_st;
 
 namespace jitc::cuda {
 
-/// ncclResult_t. kInProgress is what a non-blocking communicator answers while NCCL's own threads work.
+/// ncclResult_t. A non-blocking communicator answers kInProgress while NCCL's own threads work.
 enum NcclResult : int {
   kNcclSuccess = 0,
   kNcclUnhandledCudaError = 1,
@@ -25,7 +25,7 @@ enum NcclResult : int {
 };
 enum NcclResidence : int { kNcclScalarDevice = 0, kNcclScalarHost = 1 };
 
-struct NcclCommunicator;  // theirs
+struct NcclCommunicator;  // NCCL's own
 using NcclComm = NcclCommunicator*;
 using NcclStream = CUstream_st*;
 
@@ -33,8 +33,8 @@ struct NcclUniqueId {
   char internal[128];
 };
 
-/// ncclConfig_t as of 2.18, which every later version takes: NCCL copies `size` bytes and ignores fields
-/// that are newer than `version`.
+/// ncclConfig_t as of 2.18, which every later version accepts: NCCL copies `size` bytes and ignores fields
+/// newer than `version`.
 struct NcclConfig {
   static constexpr int kUndefined = INT32_MIN;
   size_t size = sizeof(NcclConfig);
@@ -44,7 +44,7 @@ struct NcclConfig {
   int cga_cluster_size = kUndefined, min_ctas = kUndefined, max_ctas = kUndefined;
   const char* net_name = nullptr;
   int split_share = kUndefined;
-  int later = kUndefined;  // a field of 2.25 lies in what was padding
+  int later = kUndefined;  // a field of 2.25 lies in the former padding
 };
 
 struct Nccl {
@@ -74,7 +74,7 @@ struct Nccl {
   int (*send)(const void*, size_t, int dtype, int peer, NcclComm, NcclStream);
   int (*receive)(void*, size_t, int dtype, int peer, NcclComm, NcclStream);
 
-  /// What went wrong, as NCCL says it. comm may be null.
+  /// Returns NCCL's description of an error. comm may be null.
   std::string explain(int result, NcclComm comm) const;
 
  private:
@@ -83,7 +83,7 @@ struct Nccl {
 };
 
 inline bool unhealthy(int result) { return result != kNcclSuccess && result != kNcclInProgress; }
-/// Throws the OpError for a result that is not healthy.
+/// Throws an OpError for an unhealthy result.
 void refuse_nccl(const Nccl& nccl, int result, NcclComm comm);
 
 }  // namespace jitc::cuda

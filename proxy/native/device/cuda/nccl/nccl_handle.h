@@ -1,9 +1,9 @@
-// NCCL's communicator, as one rank has it.
+// NCCL's communicator, as held by one rank.
 //
-// ncclCommAbort must never meet another call, and even ncclCommGetAsyncError must not meet itself: a thread
-// that is inside NCCL with the communicator holds its mutex. An abort may have to wait for what only a fence
-// lets go (graphs), and the fence for the dispatcher: so it begins with the mutex held, goes on without it,
-// and who comes meanwhile finds no communicator.
+// ncclCommAbort must never overlap another call, and ncclCommGetAsyncError not even itself: a thread inside
+// NCCL with the communicator holds its mutex. An abort may have to wait for graphs that only a fence frees,
+// and the fence for the dispatcher: so it begins with the mutex held and continues without it, and other
+// threads find no communicator meanwhile.
 // Lock rule: a mutex of its own, taken by all but open(), nccl() and get(). Called by: Communicator,
 // CollectiveCall.
 #pragma once
@@ -22,22 +22,22 @@ class NcclHandle {
   NcclHandle(const NcclHandle&) = delete;
   NcclHandle& operator=(const NcclHandle&) = delete;
 
-  /// Before anything else. Throws OpError.
+  /// Opens NCCL, before anything else. Throws OpError.
   void open(const std::string& path) {
     std::string error;
     nccl_ = Nccl::open(path, error);
     if (!nccl_) refuse(kNotSupported, "no-nccl", error);
   }
   const Nccl& nccl() const { return *nccl_; }
-  /// For calls of NCCL with get().
+  /// Locks, for calls of NCCL with get().
   std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
-  /// Only while held; throws Abandoned when it is closed.
+  /// Returns the communicator while held; throws Abandoned when it is closed.
   NcclComm get() const {
     if (!comm_) throw Abandoned{};
     return comm_;
   }
 
-  // These give NCCL's result.
+  // These functions return NCCL's result.
   int make(int ranks, const NcclUniqueId& id, int rank) {
     NcclConfig config;
     config.blocking = 0;
@@ -45,7 +45,7 @@ class NcclHandle {
     const int result = nccl_->init_rank(&comm_, ranks, id, rank, &config);
     return !comm_ && !unhealthy(result) ? kNcclInternalError : result;
   }
-  /// The asynchronous one.
+  /// Returns the asynchronous result.
   int result() {
     const std::lock_guard lock(mutex_);
     int state = kNcclSuccess;
@@ -57,7 +57,7 @@ class NcclHandle {
     const std::lock_guard lock(mutex_);
     return nccl_->finalize(comm_);
   }
-  /// Throws the OpError for a result that is not healthy.
+  /// Throws an OpError for an unhealthy result.
   void check(int result) {
     if (!unhealthy(result)) return;
     const std::lock_guard lock(mutex_);
@@ -67,7 +67,7 @@ class NcclHandle {
     const std::lock_guard lock(mutex_);
     nccl_->destroy(std::exchange(comm_, nullptr));
   }
-  /// When it returns no thread is inside NCCL with it. Nothing happens when there is none.
+  /// Aborts the communicator, if any. When it returns no thread is inside NCCL with it.
   void abort() {
     const std::lock_guard one_at_a_time(ending_);
     if (const NcclComm ended = take()) nccl_->abort(ended);

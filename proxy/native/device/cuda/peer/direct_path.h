@@ -1,8 +1,8 @@
-// Blocks that move between this device and another worker's, over NCCL.
+// Moves blocks between this device and another worker's, over NCCL.
 //
-// Whatever is inside NCCL can fail to come back, against its promise. So an end runs in a thread of its own,
-// which is left behind then. A sender can go on without it: the blocks are only read. A receiver cannot: they
-// may still be written to, so its process ends, which is a death like any other.
+// Calls of NCCL can hang, against its promise. So an end runs in a thread of its own, which is abandoned
+// then. A sender can continue without it: the blocks are only read. A receiver cannot: its blocks may still
+// be written to, so its process ends, which counts as any other death.
 // Lock rule: none; the device is fenced. Called by: Device.
 #pragma once
 #include <memory>
@@ -24,7 +24,7 @@ class DirectPath final : public BlockMover {
         residency_(residency),
         quiesce_(quiesce),
         nccl_path_(std::move(nccl_path)) {}
-  /// Whether NCCL is there, and both ends can have their memory on their GPUs at once.
+  /// Returns whether NCCL is available, and both ends can have their memory on their GPUs at once.
   bool usable() const override;
   bool move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
                    std::string& error) const override;

@@ -1,13 +1,13 @@
 // One end of a direct transfer: a communicator of two ranks that lives for one transfer of blocks between the
 // devices of two workers.
 //
-// The ends find each other in a shared segment (nccl_bootstrap.h), make NCCL's communicator, put all blocks
-// on a stream of their own as sends or receives in groups, and wait until the stream is through. The
-// communicator does not block, so every wait sees the time limit, an end that has refused, and that the
-// transfer was cancelled. NCCL's own error counts too; two workers on one GPU without an NCCL_HOSTID are one.
+// The ends meet in a shared segment (nccl_bootstrap.h), make NCCL's communicator, put all blocks on a stream
+// of their own as sends or receives in groups, and wait for the stream's end. The communicator does not
+// block, so every wait notices the time limit, an end that has refused, and cancellation. An error of NCCL
+// also ends it, such as two workers on one GPU without an NCCL_HOSTID.
 //
-// Promise: one thread at a time is inside NCCL; an end that fails says so to the other one before anything
-// else. Called by: DirectPath, in a thread of its own.
+// Promise: one thread at a time is inside NCCL; a failing end first notifies the other one. Called by:
+// DirectPath, in a thread of its own.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -22,7 +22,7 @@
 
 namespace jitc::cuda {
 
-/// Ranges as messages of at most so many bytes. Both ends cut alike: they have ranges of the same sizes.
+/// Splits ranges into messages of at most so many bytes. Both ends split alike: their ranges are equal-sized.
 std::vector<MemoryRange> messages_of(std::span<const MemoryRange> ranges, uint64_t most);
 
 class PeerEndpoint {
@@ -32,12 +32,12 @@ class PeerEndpoint {
   PeerEndpoint(const PeerEndpoint&) = delete;
   PeerEndpoint& operator=(const PeerEndpoint&) = delete;
 
-  /// Opens the segment. Throws OpError, as all that follow.
+  /// Opens the segment. Throws OpError, as do all functions below.
   void open();
-  /// Opens NCCL, meets the other end, moves the ranges, takes leave.
+  /// Opens NCCL, meets the other end, moves the ranges, disconnects.
   void move(std::span<const MemoryRange> ranges);
-  /// After a failure: tells the other end, gives up what NCCL has of it. False: the stream does not come to
-  /// rest in time.
+  /// Cleans up after a failure: notifies the other end, releases NCCL's communicator. False: the stream does
+  /// not become idle in time.
   bool give_up(std::chrono::milliseconds rest);
 
  private:
@@ -61,7 +61,7 @@ class PeerEndpoint {
   const DirectTransfer transfer_;
   const Clock::time_point until_;
   NcclBootstrap bootstrap_;
-  bool met_ = false;  // the segment is there
+  bool met_ = false;  // the segment is open
   const Nccl* nccl_ = nullptr;
   NcclComm comm_ = nullptr;
   abi::CUstream stream_ = nullptr;

@@ -1,12 +1,12 @@
-// How far the GPU has got: marks on streams, and the one thread that looks at them.
+// Progress of the GPU: marks on streams, and the one thread that polls them.
 //
-// A mark is a value that a stream writes into its word (pinned host memory) when it gets there, each one
-// greater than the one before: a timeline semaphore's value. The thread reads the words, gives the results
-// that are due and reports progress. Promise: progress of some work is reported after the results of all
-// that the work came after, on any stream. The thread calls the driver only through Watcher::look, so that a
-// driver that blocks does not stop it, and sleeps while nothing is outstanding.
+// A mark is a value that a stream writes into its word (pinned host memory) when it reaches the mark; values
+// increase, as in a timeline semaphore. The thread reads the words, delivers due results and reports
+// progress. Promise: progress of some work is reported after the results of all work ordered before it, on
+// any stream. The thread calls the driver only through Watcher::look, so that a blocking driver does not stop
+// it, and sleeps while nothing is outstanding.
 //
-// Called by: Device, with its mutex held, but for the functions that say otherwise.
+// Called by: Device, with its mutex held, except for functions that say otherwise.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -23,13 +23,13 @@
 
 namespace jitc::cuda {
 
-/// Who is told what the poller finds. Called from its thread.
+/// Receiver of the poller's findings. Called from its thread.
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  /// Now and then while work is outstanding: asks the driver whether the device still works.
+  /// Asks the driver whether the device still works; called now and then while work is outstanding.
   virtual void look() = 0;
-  /// The op has been the oldest one outstanding for longer than work may take.
+  /// Reports that the op has been the oldest outstanding one for longer than work may take.
   virtual void hung(uint64_t sequence, bool collective) = 0;
 };
 
@@ -45,46 +45,46 @@ class CompletionPoller {
   CompletionPoller& operator=(const CompletionPoller&) = delete;
   Pointer timeline(uint64_t handle, abi::CUstream real);
 
-  /// Careful: every op is marked, so that one that fails is known exactly. Else one in kMarkEvery.
+  /// Marks every op, so that a failing one is known exactly, if careful; else one in kMarkEvery.
   void be_careful(bool careful) { mark_every_ = careful ? 1 : kMarkEvery; }
-  /// The op was put on the timeline's stream. Marks when it is time to. Throws OpError.
+  /// Notes that the op is on the timeline's stream. Marks when one is due. Throws OpError.
   void given(const Pointer& timeline, const ops::OpHeader& op);
-  /// The op is done without the stream, after everything that the stream was given.
+  /// Notes that the op was done without the stream, after all earlier work of the stream.
   void note(const Pointer& timeline, uint64_t sequence);
-  /// Marks the timeline unless nothing is unmarked. Returns the value of its newest mark. Throws OpError.
+  /// Marks the timeline unless all of it is marked. Returns the value of its newest mark. Throws OpError.
   uint64_t mark(const Pointer& timeline);
-  /// When everything that the timeline was given so far has run; at once when it has. Throws OpError.
+  /// Delivers the completion when all work so far on the timeline has run; at once if it has. Throws OpError.
   void after(const Pointer& timeline, Completion completion) {
     after(timeline, mark(timeline), std::move(completion));
   }
   void after(const Pointer& timeline, uint64_t value, Completion completion);
-  /// Keeps the memory until everything that the timeline was given so far has run. Does not mark.
+  /// Keeps the memory until all work so far on the timeline has run. Does not mark.
   void keep(const Pointer& timeline, Pinned memory);
   bool idle(const StreamTimeline& timeline) const;
   bool reached(const StreamTimeline& timeline, uint64_t value) const;
 
-  /// The oldest op that may not have run yet, of those that are marked; if any. Any thread.
+  /// Returns the oldest marked op that may not have run yet, if any. Any thread.
   std::optional<UnderWay> under_way() const;
-  /// The same of one timeline, of those that are not.
+  /// Returns the same for one timeline's unmarked ops.
   uint64_t oldest_unmarked(const StreamTimeline& timeline) const {
     return timeline.unmarked_ ? timeline.first_ : UINT64_MAX;
   }
 
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
   /// Waits until nothing is outstanding on any timeline; false when waits are given up, or the time is over.
-  /// Without the mutex.
+  /// Requires that the mutex is not held.
   bool wait_all(Deadline end = {});
   bool is_open() const {
     const std::lock_guard lock(mutex_);
     return open_;
   }
-  /// Waits until some timeline has got on; false when waits are given up or nothing is outstanding.
+  /// Waits until some timeline makes progress; false when waits are given up or nothing is outstanding.
   bool wait_some();
-  /// Waits are over and nothing more is delivered (a delivery under way may still end). Any thread.
+  /// Ends waits and deliveries (one in progress may still end). Any thread.
   void close();
-  /// After close(), the device at rest: when it returns no delivery is under way and nothing is outstanding.
+  /// Resets a closed poller of an idle device: then no delivery is in progress and nothing is outstanding.
   void reset();
-  /// After reset(): what the timeline was given and nobody was told of is forgotten.
+  /// Drops the timeline's unreported work, after reset().
   void forget(StreamTimeline& timeline);
   void open();
 

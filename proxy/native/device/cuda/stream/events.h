@@ -1,4 +1,4 @@
-// The events of one session by virtual handle.
+// Events of one session by virtual handle.
 //
 // Lock rule: the device's mutex. All throw OpError. Called by: the handlers of events, Captures, Device.
 #pragma once
@@ -21,7 +21,7 @@ class Events {
   void create(uint64_t handle, uint64_t flags);
   void destroy(uint64_t handle);
   const Pointer& at(uint64_t handle) const;
-  /// Exactly these. At rest only.
+  /// Makes exactly these. Requires an idle device.
   void restore(const std::vector<Resources::Event>& wanted);
 
  private:

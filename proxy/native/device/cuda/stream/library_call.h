@@ -1,5 +1,5 @@
-// A call of one of NVIDIA's libraries that works on a stream. A library that reports an error may only pass
-// on that the GPU is lost: the driver is asked. Called by: the handlers of cuBLAS and cuDNN.
+// Calls of NVIDIA's libraries that work on a stream. An error of a library may only mean that the GPU is
+// lost: the driver is asked. Called by: the handlers of cuBLAS and cuDNN.
 #pragma once
 #include "device/cuda/driver/error.h"
 #include "stream.h"

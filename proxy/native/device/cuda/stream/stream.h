@@ -12,15 +12,15 @@ namespace jitc::cuda {
 
 class Stream {
  public:
-  /// The legacy default stream.
+  /// Makes the legacy default stream.
   Stream(std::shared_ptr<Context> context, CompletionPoller& poller);
-  /// Throws OpError.
+  /// Makes any other stream. Throws OpError.
   Stream(std::shared_ptr<Context> context, CompletionPoller& poller, const Resources::Stream& wanted);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// Where its ops go: into a capture while it is diverted there.
+  /// Returns the stream for its ops: that of a capture while diverted there.
   abi::CUstream real() const { return into_ ? into_ : real_; }
   abi::CUstream own() const { return real_; }
   bool diverted() const { return into_ != nullptr; }
@@ -43,7 +43,7 @@ class Stream {
 
 class Event {
  public:
-  /// Throws OpError.
+  /// Makes an event. Throws OpError.
   Event(std::shared_ptr<Context> context, uint64_t flags);
   ~Event();
   Event(const Event&) = delete;
@@ -53,8 +53,8 @@ class Event {
   uint64_t flags() const { return flags_; }
   bool timed() const { return (flags_ & abi::kEventDisableTiming) == 0; }
 
-  // Its latest record: where it is done. recorded without a timeline: before the state that was restored;
-  // stands_in: and it is lost, this one was made in its place.
+  // State of its latest record. recorded without a timeline: recorded before the restored state; stands_in:
+  // and that event is lost, replaced by this one.
   bool recorded = false, stands_in = false;
   std::shared_ptr<StreamTimeline> timeline;
   uint64_t value = 0;

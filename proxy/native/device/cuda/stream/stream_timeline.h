@@ -1,7 +1,7 @@
-// What one stream was given, how far it has got, and who waits for that.
+// Timeline of one stream: its ops, its progress, and the waits for that.
 //
-// Lock rule: members say it. Called by: CompletionPoller, which alone looks inside; others hold one to wait
-// for it.
+// Lock rule: see the members. Called by: CompletionPoller, which alone accesses the content; others hold one
+// to wait for it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -15,12 +15,12 @@
 
 namespace jitc::cuda {
 
-/// What is to be done when a stream has got to a mark.
+/// Action to take when a stream reaches a mark.
 struct Completion {
   uint64_t sequence = 0;       // of the op that is answered; 0: none
   size_t bytes = 0;            // of memory: the result
   Pinned memory;               // kept until then
-  std::function<void()> then;  // answers, in place of a success with these bytes; in the poller's thread
+  std::function<void()> then;  // answers instead of a success with these bytes; in the poller's thread
 
   void give(ExecutionSink& sink) const {
     if (then)
@@ -32,14 +32,14 @@ struct Completion {
 
 class StreamTimeline;
 
-/// What has become due on a timeline.
+/// Actions that are due on a timeline.
 struct Delivery {
   std::shared_ptr<StreamTimeline> timeline;
   std::vector<Completion> completions;
   uint64_t value = 0, sequence = 0;  // sequence 0: no progress
 };
 
-/// Outlives the stream for those who wait for it.
+/// Timeline. Outlives the stream for those who wait for it.
 class StreamTimeline {
  public:
   StreamTimeline(uint64_t handle, abi::CUstream real, std::shared_ptr<Words> words)
@@ -60,12 +60,12 @@ class StreamTimeline {
     Completion completion;
   };
 
-  // With the poller's mutex.
+  // Require the poller's mutex.
   uint64_t reached() const { return word_.host->load(std::memory_order_acquire); }
   void look() { seen_ = reached(); }
-  /// What it has got to since; true when somebody waits for some of that.
+  /// Reads the progress again; true if a waiter needs it.
   bool look_again();
-  /// What is due as of the last look; false: nothing.
+  /// Collects what is due as of the last look; false: nothing.
   bool collect(Delivery& out);
   void was_told(uint64_t value);
 
@@ -73,18 +73,18 @@ class StreamTimeline {
   const abi::CUstream real_;
   const std::shared_ptr<Words> words_;
   const Word word_;
-  // With the device's mutex.
+  // Require the device's mutex.
   uint64_t given_ = 0;     // newest op
   uint32_t unmarked_ = 0;  // ops since the newest mark
   uint64_t first_ = 0;     // the first of them
   bool collective_ = false;
-  // With the poller's mutex.
+  // Require the poller's mutex.
   std::deque<Mark> marks_;
   std::deque<Waiting> waiting_;  // by value
   uint64_t issued_ = 0, reported_ = 0;
   uint64_t seen_ = 0, newer_ = 0;  // marks, in the looks of one round
   bool listed_ = false;
-  bool handed_out_ = false;  // what was collected of it is being told
+  bool handed_out_ = false;  // its collected deliveries are being reported
 };
 
 }  // namespace jitc::cuda

@@ -1,5 +1,5 @@
-// 16-bit floating-point values as the software device computes with them: in float, rounded once to
-// nearest even. Called by: reductions and the plain matmul.
+// 16-bit floating-point values of the software device: computed in float, rounded once to nearest even.
+// Called by: reductions and the plain matmul.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -18,7 +18,7 @@ inline float to_float(BFloat value) { return std::bit_cast<float>(static_cast<ui
 inline BFloat to_bfloat(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u)
-    return {static_cast<uint16_t>(bits >> 16 | 0x40u)};  // NaN stays one
+    return {static_cast<uint16_t>(bits >> 16 | 0x40u)};  // NaN stays NaN
   return {static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
 }
 
@@ -26,7 +26,7 @@ inline float to_float(Half value) {
   const uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000u) << 16;
   const uint32_t rest = value.bits & 0x7fffu;
   if (rest >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
-  // The float with the same exponent and fraction fields is 2^112 too small; subnormals come right too.
+  // The float with the same exponent and fraction fields is 2^112 too small; subnormals come out right too.
   const float magnitude = std::bit_cast<float>(rest << 13) * 0x1p112f;
   return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
 }

@@ -8,16 +8,16 @@
 
 namespace jitc::software {
 
-/// Bytes of one element of an ncclDataType_t; 0: unknown.
+/// Returns the bytes of one element of an ncclDataType_t; 0: unknown.
 size_t element_width(uint32_t dtype);
-/// fp8 types can be moved but not reduced.
+/// Returns whether the type can be reduced: fp8 types can only be moved.
 bool reducible(uint32_t dtype);
 const char* dtype_name(uint32_t dtype);
 
-/// reduction: ops::Reduction; premul_sum adds what is already scaled.
+/// Reduces. reduction: ops::Reduction; premul_sum adds scaled inputs.
 void reduce(uint32_t dtype, uint32_t reduction, std::span<const std::byte* const> inputs, std::byte* out,
             size_t count);
-/// out = in * factor. address: of a factor of dtype, or null: use value.
+/// Computes out = in * factor. address: of a factor of dtype, or null: use value.
 void scale(uint32_t dtype, const std::byte* address, double value, const std::byte* in, std::byte* out,
            size_t count);
 

@@ -1,4 +1,4 @@
-// Operators of PyTorch and matrix products: ops of this device alone, done by the op's stream.
+// Handlers of PyTorch's operators and matrix products: ops of this device alone, run by the op's stream.
 // Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include <memory>

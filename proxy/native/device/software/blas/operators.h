@@ -15,24 +15,24 @@ namespace jitc::software {
 
 class Operators {
  public:
-  /// path empty: without the library. noise: of sums (operators_api.h). Null with the reason when it cannot
-  /// be loaded.
+  /// Opens the library. path empty: without it. noise: of sums (operators_api.h). Null with the reason when
+  /// it cannot be loaded.
   static std::shared_ptr<const Operators> open(const std::string& path, int threads, uint64_t noise,
                                                std::string& error);
-  /// The payload's operator; returns nothing, throws OpError.
+  /// Runs the payload's operator, without a result; throws OpError.
   void call(const Memory& memory, const Modules& modules, const ops::OpHeader& op) const;
-  /// The reply; valid until the thread's next call. Throws OpError.
+  /// Returns the reply, valid until the thread's next call. Throws OpError.
   std::span<const std::byte> query(const Memory& memory, const ops::OpHeader& op) const;
   void matmul(const Memory& memory, const ops::OpHeader& op) const;
   using TakeAccess = std::function<void(const jitc_tensor_access&)>;
-  /// What the op, a call or a query, reads, then what it writes. False: that is not known.
+  /// Lists the reads, then the writes, of the op, a call or a query. False: they are not known.
   bool accesses(const ops::OpHeader& op, const TakeAccess& take) const;
 
  private:
   const jitc_operators* functions_ = nullptr;
 };
 
-/// Matmul without the library: slow, plain, right. Throws OpError.
+/// Multiplies without the library: slow but correct. Throws OpError.
 void plain_matmul(const Memory& memory, const ops::Matmul& op);
 
 }  // namespace jitc::software

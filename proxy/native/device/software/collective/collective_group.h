@@ -1,9 +1,9 @@
-// A collective op: one or more collectives that are done together.
+// Collective op: one or more collectives that run together.
 //
-// Placed by the dispatcher (communicators looked up, order on them fixed), run by a stream's thread.
-// Items that would wait for each other (crossing sends and receives) make progress side by side; those that
-// share the boxes of a communicator or a direction to a peer go in the order given. Where the program aborts
-// one of the communicators, its items stop, and the others go on.
+// The dispatcher prepares it (looks up communicators, fixes order on them), a stream's thread runs it. Items
+// that would wait for each other (crossing sends and receives) make progress side by side; those that share
+// the boxes of a communicator or a direction to a peer run in order. If the program aborts one of the
+// communicators, its items stop, and the others continue.
 #pragma once
 #include <memory>
 #include <optional>
@@ -21,13 +21,13 @@ class Group {
  public:
   explicit Group(const ops::Collective& op);  // throws OpError
   std::span<const ops::CollectiveItem> items() const { return items_; }
-  /// Of the next item.
+  /// Adds the communicator of the next item.
   void add(std::shared_ptr<Communicator> communicator) { communicators_.push_back(std::move(communicator)); }
   void take_tickets();
   void run(const Memory& memory, const device::Residency& residency, ExecutionSink& sink, WaitHub& hub);
 
  private:
-  /// A communicator of the group.
+  /// Communicator of the group.
   struct Member {
     Communicator* communicator;
     CollectivePosition at;
@@ -35,7 +35,7 @@ class Group {
     bool takes_part = true;  // has items to do here
     bool whole = false;      // all of them are done
   };
-  /// Collectives that must go one after the other.
+  /// Collectives that must run one after the other.
   struct Lane {
     const Communicator* communicator;
     uint32_t kind;  // send, receive, or 0 for all that use the boxes
@@ -43,7 +43,7 @@ class Group {
     std::vector<std::unique_ptr<Run>> runs;
     size_t at = 0;
     bool advance();
-    /// Nothing more is to be done.
+    /// Returns whether nothing more is to be done.
     bool done() const { return at == runs.size() || (runs[at]->at_limit() && !runs[at]->done()); }
     bool whole() const { return at == runs.size(); }
   };
@@ -71,7 +71,7 @@ class Group {
   std::vector<std::shared_ptr<Communicator>> communicators_;  // by item
   std::vector<Member> members_;                               // each communicator once
   std::vector<Lane> lanes_;
-  std::vector<Run*> runs_;  // by item; null: it is not done
+  std::vector<Run*> runs_;  // by item; null: not run
   std::optional<Staging> staging_;
 };
 

@@ -1,4 +1,4 @@
-// Communicators, made and destroyed; collectives, done by the op's stream.
+// Handlers of communicators, which they make and destroy, and of collectives, which the op's stream runs.
 // Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include "communicators.h"

@@ -1,8 +1,8 @@
 // One collective as a state machine, so that the items of a group can make progress together.
 //
 // Called by: Group, from one thread. Promises: the first advance() only posts this rank's contribution; no
-// advance() waits; it is not done more than limit_to() says, so that a run can stop where another one has.
-// Whatever the operands, memory outside of allocated blocks is not touched (OpError).
+// advance() waits; a run does no more steps than limit_to() allows, so that it can stop where another one
+// has. Memory outside of allocated blocks is never touched (OpError).
 #pragma once
 #include <memory>
 
@@ -12,7 +12,7 @@
 
 namespace jitc::software {
 
-/// A collective with its operands found in memory. Widths and sizes are in bytes.
+/// Collective with its operands located in memory. Widths and sizes are in bytes.
 struct Call {
   ops::CollectiveItem item;
   size_t width = 0;
@@ -24,35 +24,35 @@ struct Call {
   bool point_to_point() const {
     return kind() == ops::CollectiveKind::send || kind() == ops::CollectiveKind::receive;
   }
-  /// Elements of this rank's input, as they go into the collective.
+  /// Copies elements of this rank's input in the form that enters the collective.
   void contribute(std::byte* to, uint64_t first, uint64_t count) const;
 };
 
 class Run {
  public:
   virtual ~Run() = default;
-  /// Does what can be done now; false when nothing could be.
+  /// Advances as far as possible now; false when it could not.
   bool advance() { return !at_limit() && advance_within(limit_ - steps()); }
   virtual bool done() const = 0;
-  /// How much is done, in its own measure.
+  /// Returns the steps done.
   virtual uint64_t steps() const = 0;
   void limit_to(uint64_t steps) { limit_ = steps; }
   bool at_limit() const { return steps() >= limit_; }
-  /// Its operands, which may be moved between two advances.
+  /// Returns the operands, which may move between two advances.
   virtual Call& call() = 0;
 
  protected:
-  /// most: steps, at least one.
+  /// Advances by at most `most` steps, at least one.
   virtual bool advance_within(uint64_t most) = 0;
 
  private:
   uint64_t limit_ = UINT64_MAX;
 };
 
-/// Checks the item and finds its operands. Throws OpError.
+/// Checks the item and locates its operands. Throws OpError.
 Call check_call(const ops::OpHeader& op, const ops::CollectiveItem& item, uint32_t ranks, uint32_t rank,
                 const Memory& memory);
-/// communicator must be joined and outlive the run.
+/// Makes a run. The communicator must be joined and outlive it.
 std::unique_ptr<Run> make_run(const Call& call, const Communicator& communicator);
 std::unique_ptr<Run> make_letter_run(const Call& call, const Communicator& communicator);  // send, receive
 

@@ -1,8 +1,8 @@
-// One rank's membership in one communicator, in one recovery epoch.
+// Membership of one rank in one communicator, in one recovery epoch.
 //
-// Promises: the first thread that needs it joins, once; collectives on it run in the order in which they
-// were given, whatever their streams; abort() releases every wait at once (a fence), end() those of this rank
-// for others (the program aborts it: ending.h).
+// Promises: the first thread that needs it joins, once; collectives on it run in their order of submission,
+// on any streams; abort() releases every wait at once (a fence), end() those of this rank for others (the
+// program aborts it: ending.h).
 // Called by: Communicators (table), the collectives (stream threads), joining and splitting threads.
 #pragma once
 #include <array>
@@ -25,11 +25,11 @@ namespace jitc::software {
 
 using Identity = Resources::Communicator;
 
-/// Ops on a communicator pass one after the other, in the order of their tickets.
+/// Order of ops on a communicator: one after the other, by ticket.
 class Order {
  public:
   uint64_t ticket() { return given_++; }  // one thread
-  /// False when given_up() says so first.
+  /// Waits for the ticket's turn; false if given_up() is true before.
   template <class GivenUp>
   bool wait(WaitHub& hub, uint64_t ticket, GivenUp given_up) const {
     hub.wait([&] { return given_up() || passed_.load() == ticket; });
@@ -51,30 +51,30 @@ class Communicator {
   Communicator(Identity identity, bool known) : identity_(identity), known_(known) {}
 
   bool known() const { return known_.load(); }
-  /// Waits until the identity is known. Throws when that is given up or failed.
+  /// Waits until the identity is known. Throws if that is given up or failed.
   void wait_known(WaitHub& hub) const;
   void become(const Identity& identity, WaitHub& hub);
   void fail(const OpError& failure, WaitHub& hub);
-  /// True once: the caller sees to it that join() is called.
+  /// Returns true once: the caller then has to call join().
   bool claim_join() { return !claimed_.exchange(true); }
-  /// Maps the segment if that is not done yet. May wait for the node service. Throws OpError.
+  /// Maps the segment unless that is done. May wait for the node service. Throws OpError.
   void join(CommunicatorSegments& segments, WaitHub& hub);
-  /// Waits until somebody's join() is done. Throws when that is given up or failed.
+  /// Waits for the end of another thread's join(). Throws if that is given up or failed.
   void wait_mapped(WaitHub& hub) const;
-  /// Until every rank has joined. Throws Abandoned, OpError when one does not come (any more).
+  /// Waits until every rank has joined. Throws Abandoned, OpError if one cannot come (any more).
   void wait_joined() const;
-  /// Until it is the turn of the ticket in the order, which is one of this communicator's. False: it ends
-  /// before that. Throws Abandoned.
+  /// Waits for the ticket's turn in the order, which is one of this communicator's. False: it ends before.
+  /// Throws Abandoned.
   bool await_turn(Order& order, uint64_t ticket, WaitHub& hub) const;
-  /// The program aborts it. True once: the caller sees to it that the outcome becomes known.
+  /// Ends the communicator: the program aborts it. True once: the caller must publish the outcome.
   bool end(uint64_t sequence, WaitHub& hub);
-  /// After end(): what of its collectives is not done. Throws Abandoned.
+  /// Waits after end() and returns which collectives are not done. Throws Abandoned.
   Cut await_outcome(WaitHub& hub) const;
-  /// Until the outcome is in the journal. Throws Abandoned.
+  /// Waits until the outcome is in the journal. Throws Abandoned.
   void await_recorded(WaitHub& hub) const;
   void abort();
   void check_aborted() const;
-  /// Throws Abandoned, OpError when others cannot be reached.
+  /// Throws Abandoned, OpError if others cannot be reached.
   void check_link() const;
 
   const Identity& identity() const { return identity_; }
@@ -96,8 +96,8 @@ class Communicator {
   std::atomic<Segment*> segment_{nullptr};
 };
 
-/// One rank's turns: in each round every rank puts something into its box and its descriptor, then all read.
-/// Boxes alternate, so a round may be filled while slower ranks still read the one before.
+/// Rounds of one rank: in each, every rank fills its box and its descriptor, then all read. Boxes alternate,
+/// so a round may be filled while slower ranks still read the one before.
 class Rounds {
  public:
   Rounds(const Communicator& communicator, Turn turn)
@@ -112,9 +112,9 @@ class Rounds {
   }
   void publish(const Descriptor& descriptor);
   bool complete() const;
-  /// Ranks that have not published this round.
+  /// Returns the ranks that have not published this round.
   std::vector<uint32_t> missing() const;
-  /// Throws OpError when another rank's descriptor does not agree. Only when complete.
+  /// Throws OpError if another rank's descriptor does not agree. Requires a complete round.
   void compare(const Descriptor& own) const;
   void next() { ++round_; }
 

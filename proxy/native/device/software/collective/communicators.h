@@ -1,4 +1,4 @@
-// The communicators of one session: table, creation, splits.
+// Communicators of one session: table, creation, splits.
 //
 // Creating and splitting wait for other ranks, so each has a short-lived thread of its own; neither the
 // dispatcher nor a stream waits for it. After restore a communicator is joined by its first collective.
@@ -24,16 +24,16 @@ class Group;
 
 class Communicators final : public Aborts {
  public:
-  /// hang_seconds: waiting for other ranks' splits longer than that is an error; 0: never.
+  /// hang_seconds: longer waits for other ranks' splits are an error; 0: never.
   Communicators(ExecutionSink& sink, CommunicatorSegments& segments, WaitHub& hub, double hang_seconds)
       : sink_(sink), segments_(segments), hub_(hub), hang_seconds_(hang_seconds) {}
   ~Communicators();
 
-  // In sequence order. Throw OpError.
+  // Called in sequence order. Throw OpError.
   void create(const ops::CommunicatorCreate& op);
   void split(const ops::CommunicatorSplit& op);
   void destroy(const ops::CommunicatorDestroy& op);
-  /// The program aborts it: its result says what is not done (ending.h).
+  /// Ends a communicator that the program aborts: the result lists what is not done (ending.h).
   void end(const ops::CommunicatorAbort& op);
   std::shared_ptr<Group> group(const ops::Collective& op);
 
@@ -42,18 +42,18 @@ class Communicators final : public Aborts {
   /// Impairs the links of the op's communicators from this op on. Throws OpError.
   void impair(const ops::Collective& op, Impairment::Kind how);
 
-  /// The op is on its way: the same, but it is not out of reach yet. Any thread.
+  /// Announces the abort before it is executed; the communicator can still be reached. Any thread.
   void abort_coming(const ops::CommunicatorAbort& op) override;
-  /// Before what comes next: how aborts end that a replay comes to; all up to the sequence has run.
+  /// Supplies the results of aborts in a replay, before later ops; everything up to the sequence has run.
   void expect_aborts(const std::vector<KnownAbort>& aborts, uint64_t sequence) override;
 
   bool find(uint64_t handle, Identity& out) const;
   /// Releases every wait. Later ops need renew() or restore() first.
   void abort();
-  /// After an abort: same communicators, not joined yet; results of earlier ops will not be given.
+  /// Recreates the communicators after an abort, not joined; results of earlier ops will not be reported.
   void renew();
   void restore(const std::vector<Identity>& wanted);
-  /// No op of since the last renew() or restore() waits here.
+  /// Returns whether no op since the last renew() or restore() waits here.
   bool quiet() const;
 
  private:
@@ -62,15 +62,15 @@ class Communicators final : public Aborts {
     std::thread thread;
     std::shared_ptr<std::atomic<bool>> over;
   };
-  /// What was begun between two renewals. Helpers of an earlier one may still be on their way out.
-  /// No lock is held while a result is given: the sink has locks of its own, under which restore() is called.
+  /// Helpers begun between two renewals. Those of an earlier generation may still be exiting. No lock is held
+  /// during a delivery: the sink has locks of its own, under which restore() is called.
   class Generation {
    public:
     std::atomic<int> working{0};
-    /// False: it has ended, and the result must not be given.
+    /// Begins a delivery. False: the generation has ended, and the result must not be reported.
     bool begin_delivery();
     void end_delivery();
-    /// Returns when the last delivery is over; none begins afterwards.
+    /// Ends it and returns when the last delivery is over; none begins afterwards.
     void end();
 
    private:
@@ -79,10 +79,10 @@ class Communicators final : public Aborts {
     int deliveries_ = 0;
     bool over_ = false;
   };
-  /// work gives the result's payload.
+  /// Function that returns the result's payload.
   using Work = std::function<std::vector<std::byte>()>;
 
-  /// sequence: of the op that makes it, 0: it was there before.
+  /// Adds a communicator. sequence: of the op that makes it, 0: it existed before.
   Pointer add(const Identity& identity, bool known, uint64_t sequence);
   void expect_end(Communicator& communicator, uint64_t handle, uint64_t sequence) const;
   void start_end(const ops::CommunicatorAbort& op, const Pointer& communicator);
@@ -103,14 +103,14 @@ class Communicators final : public Aborts {
   CommunicatorSegments& segments_;
   WaitHub& hub_;
   const double hang_seconds_;
-  mutable std::mutex mutex_;  // table_, all_, expected_, executed_
+  mutable std::mutex mutex_;  // guards table_, all_, expected_, executed_
   std::unordered_map<uint64_t, Pointer> table_;
   std::vector<std::weak_ptr<Communicator>> all_;  // destroyed ones too, while ops use them
   std::vector<KnownAbort> expected_;
   uint64_t executed_ = 0;
-  mutable std::mutex counting_;  // generation_; the last one to be taken
+  mutable std::mutex counting_;  // guards generation_; the last one to be taken
   std::shared_ptr<Generation> generation_ = std::make_shared<Generation>();
-  std::mutex starting_;  // helpers_
+  std::mutex starting_;  // guards helpers_
   std::list<Helper> helpers_;
 };
 

@@ -1,8 +1,8 @@
-// Operands of collectives in memory of the host, while sessions take turns at their GPU: a rank that waits
-// for others, one of which may need the GPU to come, does not need it then (decision 67).
+// Operands of collectives in host memory, while sessions take turns at their GPU: a rank that waits for
+// others then leaves the GPU free for a rank that may need it to arrive (decision 67).
 //
-// Promise: runs see their operands as they were, where one operand lies inside the other too. Called by:
-// Group, between two advances, the first and the last time with the memory on the GPU.
+// Promise: runs see their operands unchanged, also if one lies inside the other. Called by: Group, between
+// two advances, the first and the last time with the memory on the GPU.
 #pragma once
 #include <memory>
 #include <span>
@@ -14,9 +14,9 @@ namespace jitc::software {
 
 class Staging {
  public:
-  /// Takes the operands of all runs along; those that are null are passed over. Throws std::bad_alloc.
+  /// Copies the operands of all runs; skips null ones. Throws std::bad_alloc.
   explicit Staging(std::span<Run* const> runs);
-  /// What has been received goes to where it belongs.
+  /// Copies received data to its destination.
   void give_back() const;
 
  private:

@@ -1,5 +1,4 @@
-// What the software device does beside executing ops (../../aspects.h): says what it is busy with, fails on
-// request.
+// Aspects of the software device (../../aspects.h): reports its activity, fails on request.
 //
 // Lock rule: none, any thread. Called by: the executor, through Device.
 #pragma once

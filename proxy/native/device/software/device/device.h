@@ -1,8 +1,8 @@
-// The software device: one virtual GPU in host memory.
+// Software device: one virtual GPU in host memory.
 //
-// Called by: the core, through Backend. Two steps per op: its handler (in enqueue, in sequence order: looks
-// up handles, puts the op's work on its stream or does it at once; families.h has them all), and its work (on
-// the stream's thread). State (run_state.h): only a device that is running executes ops. The device itself
+// Called by: the core, through Backend. An op has two steps: its handler (in enqueue, in sequence order:
+// looks up handles, queues the op's work on its stream or does it at once; families.h has them all), and its
+// work (on the stream's thread). State (run_state.h): only a running device executes ops. The device itself
 // holds the parts, and takes them through a fence.
 #pragma once
 #include <memory>
@@ -32,13 +32,13 @@
 
 namespace jitc::software {
 
-/// From now on every op of every session in this process fails with the status (0: works again). For tests
-/// and injected faults: what a GPU does after a sticky error.
+/// Makes every op of every session in this process fail with the status (0: works again), as on a GPU after a
+/// sticky error. For tests and injected faults.
 void break_device(uint32_t status);
 
 class Device final : public Backend {
  public:
-  /// nullptr with the reason.
+  /// Opens the device; nullptr with the reason.
   static std::unique_ptr<Device> open(const BackendOptions& options, ExecutionSink& sink,
                                       CommunicatorSegments& segments, ImageSource& images,
                                       std::string& error);
@@ -69,7 +69,7 @@ class Device final : public Backend {
   void issue(const ops::OpHeader& op);
   void perform(const ops::OpHeader& op);
   void give_up_waits();
-  /// With the memory on the GPU; false when that does not come about.
+  /// Runs the work with the memory on the GPU; false if that is not possible.
   template <class Work>
   bool with_memory(Work&& work, std::string* error = nullptr) const;
   bool restore_memory(const Resources& resources, std::string& error);
@@ -86,11 +86,11 @@ class Device final : public Backend {
   mutable Residency residency_;
   Modules modules_;
   TaskRunner runner_;
-  std::mutex mutex_;  // held while ops are issued: of streams_, families_, order_
+  std::mutex mutex_;  // held while ops are issued; guards streams_, families_, order_
   Streams streams_;
   Issuer issuer_;
   Families families_;
-  const std::unique_ptr<order::Checker> order_;  // null: nobody wants to know
+  const std::unique_ptr<order::Checker> order_;  // null: not checked
   Crew crew_;                                    // after what its threads use
   Hangs hangs_;                                  // its thread uses all of the above
   Aspects aspects_;

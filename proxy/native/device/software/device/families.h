@@ -1,4 +1,4 @@
-// The handlers of all families, and the registry of the ops that they handle.
+// Handlers of all families, and the registry of the ops that they handle.
 //
 // Lock rule: the device's mutex. Called by: Device.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace jitc::software {
 
-/// What the families share.
+/// Parts that the families share.
 struct Shared {
   const BackendOptions& options;
   Issuer& issuer;

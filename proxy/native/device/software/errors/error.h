@@ -1,4 +1,4 @@
-// How an op of the software device fails: as an op of any device does. Called by: everything here.
+// Errors of ops of the software device: the same as for any device. Called by: everything here.
 #pragma once
 #include "device/common/error.h"
 

@@ -1,4 +1,4 @@
-// What becomes of an op that fails: its result (ops that wait), else the device's fault.
+// Outcome of a failing op: its result (ops that wait), else the device's fault.
 //
 // Lock rule: none, any thread. Called by: Device::enqueue, TaskRunner.
 #pragma once
@@ -15,7 +15,7 @@ class Failures {
  public:
   Failures(ExecutionSink& sink, RunState& state) : sink_(sink), state_(state) {}
 
-  /// Runs work for the op.
+  /// Runs work for the op and reports its failure.
   template <class Work>
   void guard(const ops::OpHeader& op, Work&& work) {
     try {

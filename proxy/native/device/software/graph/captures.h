@@ -1,9 +1,9 @@
-// The captures under way, and the ops that mean something else because of them.
+// Captures in progress, and the ops that have another meaning because of them.
 //
 // Work of a captured stream becomes part of the graph and is not done; progress passes it. An op that has no
 // place in a graph invalidates the capture: an op that waits is answered with the reason at once, and the
-// capture's end is in any case.
-// Lock rule: the device's mutex. What may not succeed throws OpError. Called by: Device before each op,
+// capture's end always is.
+// Lock rule: the device's mutex. A refused op throws OpError. Called by: Device before each op,
 // GraphHandlers.
 #pragma once
 #include <cstdint>
@@ -23,14 +23,14 @@ class Captures : public device::CaptureList<Captures, Capture> {
   Captures(const Captures&) = delete;
   Captures& operator=(const Captures&) = delete;
 
-  /// Of the op's stream, if it is captured.
+  /// Returns the capture of the op's stream, if any.
   Capture* of(const ops::OpHeader& op) const;
 
-  /// On the op's stream.
+  /// Begins a capture on the op's stream.
   void begin(const ops::OpHeader& op);
-  /// The op cannot be in the graph: so there will be no graph. True: nobody else needs to know.
+  /// Invalidates the capture: the op cannot be in its graph. True: the op needs no other report.
   bool invalidate(const ops::OpHeader& op, const OpError& error, const std::string& message);
-  /// Exactly these.
+  /// Replaces all captures by these.
   void restore(List captures) { captures_ = std::move(captures); }
 
  private:

@@ -1,4 +1,4 @@
-// Captures and graphs: begun and ended, instantiated, launched, destroyed.
+// Handlers of captures and graphs: begin and end, instantiate, launch, destroy.
 // Called by: Device::enqueue through its registry, Device; with its mutex held.
 #pragma once
 #include "captures.h"
@@ -9,15 +9,15 @@ namespace jitc::software {
 
 class GraphHandlers {
  public:
-  /// handlers: of the device; used once it is open.
+  /// handlers: those of the device; used once it is open.
   GraphHandlers(Issuer& issuer, Streams& streams, const TaskRunner& runner, const EventHandlers& events,
                 const Handlers& handlers)
       : issuer_(issuer), streams_(streams), runner_(runner), handlers_(handlers), captures_(issuer, events) {}
   Captures& captures() { return captures_; }
 
-  /// Before each op; true: the op means something else, and is issued.
+  /// Runs before each op; true: the op has another meaning, and is issued.
   bool take(const ops::OpHeader& op) { return !captures_.empty() && captures_.intercept(op); }
-  /// Exactly these. Nothing is queued.
+  /// Makes exactly these. Requires empty queues.
   void restore(const Resources& wanted);
 
  private:

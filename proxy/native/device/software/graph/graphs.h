@@ -1,9 +1,8 @@
 // Stream capture, graphs and executable graphs of one session.
 //
-// A graph is the list of its ops, records as they came, in the order in which they were captured: that order
-// is one that its dependencies allow. What a capture's streams and events have seen of each other is kept
-// only to say whether all its work was joined. The same list makes a graph again after a rebuild
-// (graph_rebuild.h).
+// A graph is the list of its ops, as the original records, in the order in which they were captured, which
+// its dependencies allow. What a capture's streams and events have seen of each other is kept only to decide
+// whether all its work was joined. The same list recreates a graph after a rebuild (graph_rebuild.h).
 // Lock rule: the device's mutex; a Graph never changes. Called by: GraphHandlers, Captures, GraphRebuild.
 #pragma once
 #include <cstdint>
@@ -22,17 +21,17 @@ namespace jitc::software {
 
 class Graph {
  public:
-  /// An op, or a graph that was launched inside this one.
+  /// Op, or a graph that was launched inside this one.
   struct Node {
     std::vector<std::byte> record;
     std::shared_ptr<const Graph> inner;
   };
-  /// Throws OpError when it is too large, with the graphs inside it.
+  /// Makes a graph. Throws OpError if it is too large, including the graphs inside it.
   explicit Graph(std::vector<Node> nodes);
   uint64_t nodes() const { return nodes_.size(); }
-  /// Of all records, also those of inner graphs, and a little for each of these.
+  /// Returns the bytes of all records, also those of inner graphs, and a little for each of these.
   uint64_t bytes() const { return bytes_; }
-  /// Calls use(record) for each op, those of inner graphs in their places.
+  /// Calls use(record) for each op, including those of inner graphs in place.
   template <class Use>
   void for_each(Use&& use) const {
     for (const Node& node : nodes_)
@@ -48,7 +47,7 @@ class Graph {
 };
 using GraphPointer = std::shared_ptr<const Graph>;
 
-/// A capture under way. Streams are those that belong to it, by handle.
+/// Capture in progress. Its streams are identified by handle.
 class Capture {
  public:
   explicit Capture(uint64_t origin) : origin_(origin) { streams_[origin]; }
@@ -56,23 +55,23 @@ class Capture {
   bool has(uint64_t stream) const { return streams_.contains(stream); }
   bool has_event(uint64_t event) const { return events_.contains(event); }
 
-  /// Work of one of its streams.
+  /// Adds work of one of its streams.
   void add(const ops::OpHeader& op);
   void add(uint64_t stream, GraphPointer inner);
   void record(uint64_t event, uint64_t stream) { events_[event] = streams_.at(stream); }
-  /// The stream waits for an event of this capture, and is part of it from now on.
+  /// Makes the stream, which waits for an event of this capture, part of it.
   void wait(uint64_t event, uint64_t stream);
-  /// The event was recorded elsewhere, or is no more.
+  /// Forgets the event: it was recorded elsewhere, or destroyed.
   void forget_event(uint64_t event) { events_.erase(event); }
-  /// The stream is no more.
+  /// Forgets a destroyed stream.
   void forget_stream(uint64_t stream) { streams_.erase(stream); }
-  /// There can be no graph any more; the first reason counts.
+  /// Invalidates the capture: it cannot give a graph any more; the first reason counts.
   void invalidate(const OpError& reason);
-  /// The graph; throws why there is none. Over in any case.
+  /// Ends the capture in any case and returns the graph; throws if there is none.
   GraphPointer end();
 
  private:
-  /// How many ops of each stream come before a point of the capture.
+  /// Number of ops of each stream before a point of the capture.
   using Seen = std::map<uint64_t, uint64_t>;
 
   const uint64_t origin_;
@@ -82,8 +81,8 @@ class Capture {
   std::optional<OpError> invalid_;
 };
 
-/// Graphs and executables by virtual handle. Those that restore() brought are made from their content when
-/// they are needed. All throw OpError.
+/// Graphs and executables by virtual handle. Those that restore() brought are made from their content on
+/// demand. All functions throw OpError.
 class Graphs {
  public:
   struct GraphEntry {
@@ -103,7 +102,7 @@ class Graphs {
   ExecutableEntry& executable(uint64_t handle);
   void destroy_graph(uint64_t handle);
   void destroy_executable(uint64_t handle);
-  /// Exactly these, none of them made yet.
+  /// Enters exactly these, none of them made yet.
   void restore(const Resources& wanted);
 
  private:

@@ -1,4 +1,4 @@
-// Copies and fills: done by the op's stream (copy.h).
+// Handlers of copies and fills: the op's stream does them (copy.h).
 // Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include <functional>
@@ -16,7 +16,7 @@ class CopyHandlers {
       : issuer_(issuer), memory_(memory), pinned_(pinned) {}
 
  private:
-  /// A short one may run at once.
+  /// Queues the work; a short one may run at once.
   void queue(const ops::OpHeader& op, uint64_t bytes, std::function<void()> work);
   void h2d(const ops::CopyH2d& op);
   void d2h(const ops::CopyD2h& op);

@@ -1,4 +1,4 @@
-// Events: made, recorded, waited for, compared.
+// Handlers of events: create, record, wait, compare.
 // Called by: Device::enqueue through its registry, Device; with its mutex held.
 #pragma once
 #include <cstdint>
@@ -15,9 +15,9 @@ class EventHandlers {
  public:
   EventHandlers(const Issuer& issuer, Streams& streams, TaskRunner& runner)
       : issuer_(issuer), streams_(streams), runner_(runner) {}
-  /// Whether it ever was. Throws OpError when there is no such event.
+  /// Returns whether the event was ever recorded. Throws OpError if it does not exist.
   bool is_recorded(uint64_t event) const { return at(event).latest != nullptr; }
-  /// Exactly these. Nothing is queued.
+  /// Makes exactly these. Requires empty queues.
   void restore(const std::vector<Resources::Event>& wanted);
 
  private:

@@ -1,7 +1,7 @@
-// Memory: taken, given back, asked about; pinned memory of the program that ops may use.
+// Handlers of memory: allocate, free, query; pinned memory of the program that ops may use.
 //
-// What takes memory may have to wait for the device: addresses and memory that were freed can still be in
-// use. Called by: Device::enqueue through its registry, with its mutex held.
+// Allocations may have to wait for the device: freed addresses and memory can still be in use. Called by:
+// Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include "device/backend_options.h"
 #include "device/common/handlers.h"

@@ -1,4 +1,4 @@
-// Streams: made, destroyed, waited for. Synchronizing never blocks: it is a task that answers.
+// Handlers of streams: create, destroy, wait. Synchronizing never blocks: it is a task that answers.
 // Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
 #include "device/common/handlers.h"

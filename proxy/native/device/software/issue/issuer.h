@@ -1,7 +1,7 @@
-// What the handlers of ops need of the device: the op's stream, tasks for it, progress, results, waits.
+// Device functions for the handlers of ops: the op's stream, tasks for it, progress, results, waits.
 //
-// Lock rule: the device's mutex. What may not succeed throws OpError, or Abandoned when a fence or fault
-// comes first. Called by: the handlers of all families; the work of tasks only answers.
+// Lock rule: the device's mutex. A refused op throws OpError, or Abandoned when a fence or fault comes first.
+// Called by: the handlers of all families; the work of tasks only answers.
 #pragma once
 #include <functional>
 #include <span>
@@ -24,25 +24,25 @@ class Issuer {
 
   ExecutionSink& sink() const { return sink_; }
   Stream& stream_of(const ops::OpHeader& op) const { return streams_.of(op); }
-  /// Work of an op of a graph, which its launch does.
+  /// Work of an op of a graph, which its launch runs.
   struct Collected {
     const ops::OpHeader* op;
     std::function<void()> work;
   };
-  /// Until it is called with nullptr, what is queued goes there and not onto streams.
+  /// Collects queued work here instead of on streams, until it is called with nullptr.
   void collect(std::vector<Collected>* into) { collected_ = into; }
-  /// The op's stream does the work when it gets there. The record stays where it is until then.
+  /// Queues the work on the op's stream. The record must stay valid until then.
   void queue(const ops::OpHeader& op, std::function<void()> work) const { queue(op, std::move(work), false); }
-  /// The same of work that is over sooner than another thread is awake.
+  /// Does the same for work that is over before another thread wakes up.
   void queue_short(const ops::OpHeader& op, std::function<void()> work) const {
     queue(op, std::move(work), true);
   }
   void push(Stream& stream, Task task) const;
-  /// The op's stream has nothing to do for it, but its progress must still pass the op.
+  /// Passes the stream's progress over an op that needs nothing of its stream.
   void completed_synchronously(const ops::OpHeader& op) const { streams_.note(op); }
-  /// Also from the work of tasks.
+  /// Answers the op; also from the work of tasks.
   void answer(const ops::OpHeader& op, std::span<const std::byte> payload = {}) const;
-  /// Until all that was queued has run.
+  /// Waits until all queued work has run.
   void drain() const;
 
  private:

@@ -12,15 +12,15 @@
 
 namespace jitc::software {
 
-/// Host pointer of an operand of the op, or OpError 700 that names it. No bytes: any address, null.
+/// Returns the host pointer of an operand, or throws OpError 700 that names it. No bytes: any address, null.
 std::byte* operand(const Memory& memory, const ops::OpHeader& op, const char* name, uint64_t address,
                    uint64_t bytes);
 
-/// Into the program's memory, unless the program has it already; the hash of what was read.
+/// Copies into the program's memory, unless the program has it already; returns the hash of the bytes read.
 Hash copy_d2h_pinned(const Memory&, const PinnedRange&, ExecutionSink&, const ops::CopyD2hPinned&);
 void copy_h2d(const Memory&, ExecutionSink&, const ops::CopyH2d&);
 std::span<const std::byte> copy_d2h(const Memory&, ExecutionSink&,
-                                    const ops::CopyD2h&);  // until the next call
+                                    const ops::CopyD2h&);  // valid until the next call
 void copy_d2d(const Memory&, ExecutionSink&, const ops::CopyD2d&);
 void copy_2d(const Memory&, ExecutionSink&, const ops::Copy2d&);
 void fill(const Memory&, const ops::Fill&);

@@ -1,6 +1,6 @@
-// The content of a session's blocks while another session has the GPU (device/common/turns/residency.h).
+// Content of a session's blocks while another session has the GPU (device/common/turns/residency.h).
 //
-// Promise: counts against the node's memory for copies as long as it lives. Lock rule: that of Memory, its
+// Promise: it counts against the node's memory for copies as long as it lives. Lock rule: that of Memory, its
 // owner.
 #pragma once
 #include <cstddef>
@@ -17,7 +17,7 @@ class Memory::MovedOut {
   ~MovedOut();
   MovedOut(const MovedOut&) = delete;
   MovedOut& operator=(const MovedOut&) = delete;
-  /// False: there is not so much.
+  /// Takes so many bytes. False: not available.
   bool take(uint64_t bytes);
   std::byte* content() const { return content_; }
 

@@ -1,8 +1,8 @@
 // The host's pages under the addresses of one session, in units of 2 MiB as a GPU has them.
 //
-// Promises: pages that are not open are not accessible, as long as the process can bear the mappings that
-// this takes; however many blocks there are, and in whatever order they come and go, it takes a bounded
-// number of them (vm.max_map_count is 65,530 for a process). Called by: Memory, with its mutex held.
+// Promises: pages that are not open are inaccessible, as long as the process has enough mappings for that;
+// any number of blocks, in any order of allocation, needs a bounded number of mappings (vm.max_map_count is
+// 65,530 for a process). Called by: Memory, with its mutex held.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,23 +18,23 @@ class Pages {
   static constexpr uint64_t kUnit = 2u << 20;
   static constexpr uint64_t rounded(uint64_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
 
-  /// watched: parts of it that are read-only for now.
+  /// watched: parts that are read-only for now.
   explicit Pages(WatchedPages& watched) : watched_(watched) {}
   ~Pages();
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
-  /// Takes the addresses, without access; false with the reason.
+  /// Reserves the addresses, without access; false with the reason.
   bool reserve(uint64_t base, uint64_t bytes, std::string& error);
 
   // Addresses are multiples of a unit; bytes are rounded up to units.
-  /// Accessible from now on; reads as zeros.
+  /// Makes the pages accessible, with zeros.
   bool open(uint64_t address, uint64_t bytes);
-  /// The content goes back to the system.
+  /// Returns the content to the system.
   void close(uint64_t address, uint64_t bytes);
   /// Moves the content to addresses outside of the range; nullptr: the system does not allow it. The pages
-  /// stay open, and hold anything.
+  /// stay open, with undefined content.
   std::byte* take_out(uint64_t address, uint64_t bytes);
-  /// The opposite. Open afterwards.
+  /// Moves the content back. The pages are open afterwards.
   bool put_back(std::byte* content, uint64_t address, uint64_t bytes);
   static void drop(std::byte* content, uint64_t bytes);
 

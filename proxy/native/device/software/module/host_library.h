@@ -1,8 +1,8 @@
-// A module image of this device: a shared library, which a compiler made for this machine's processor.
+// Module image of this device: a shared library that a compiler made for this machine's processor.
 //
-// What its kernels are called by is host_entry.h. Promises: an image that is cut off or is no library is
-// refused with the reason; the library stays loaded as long as the object lives; what is loaded are the bytes
-// that were given, whatever happens to files.
+// host_entry.h declares how kernels are called. Promises: a truncated image or one that is no library is
+// refused with the reason; the library stays loaded as long as the object lives; the given bytes are loaded,
+// even if files change.
 // Called by: Modules.
 #pragma once
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace jitc::software {
 
 class HostLibrary {
  public:
-  /// Throws OpError.
+  /// Loads the image. Throws OpError.
   explicit HostLibrary(std::span<const std::byte> image);
   ~HostLibrary();
   HostLibrary(const HostLibrary&) = delete;
   HostLibrary& operator=(const HostLibrary&) = delete;
 
-  /// Throws OpError: there is no such kernel.
+  /// Returns the kernel. Throws OpError if there is none.
   jitc_host_entry entry(const std::string& name) const;
 
  private:

@@ -1,8 +1,8 @@
-// Modules and their kernels of one session, by virtual handle: shared libraries that the program has
-// compiled for this device (torch.compile).
+// Modules and their kernels of one session, by virtual handle: shared libraries that the program compiled for
+// this device (torch.compile).
 //
-// Promises: what work that was given before an unload calls stays loaded until the next commit, which comes
-// after that work; restore() loads again what a rebuild has lost. May throw OpError.
+// Promises: modules used by work submitted before an unload stay loaded until the next commit, which comes
+// after that work; restore() reloads modules that a rebuild lost. All functions may throw OpError.
 // Lock rule: the device's mutex, but for find(), which any thread may call.
 // Called by: device::ModuleHandlers, Device; find: the work of operators.
 #pragma once
@@ -24,17 +24,17 @@ class Modules {
 
   void load(uint64_t handle, const ImageHash& hash, uint64_t bytes);
   void unload(uint64_t handle);
-  /// Gives what the answer holds: a kernel of this device has no attributes, and its parameters are those of
+  /// Returns the answer's content: a kernel of this device has no attributes, and its parameters are those of
   /// an operator call.
   std::vector<std::byte> add_function(uint64_t handle, uint64_t module, const std::string& name);
-  /// This device has none: what was asked for.
+  /// Returns the requested value: this device has no limits.
   static uint64_t set_limit(int32_t, uint64_t value) { return value; }
-  /// Null: there is no such kernel.
+  /// Returns the kernel; null: there is none.
   jitc_host_entry find(uint64_t function) const;
 
-  /// Exactly these. Nothing is queued.
+  /// Makes exactly these. Requires empty queues.
   void restore(const Resources& wanted);
-  /// What was unloaded goes.
+  /// Frees unloaded modules.
   void commit();
 
  private:
@@ -53,7 +53,7 @@ class Modules {
   ImageSource& images_;
   std::map<uint64_t, Loaded> modules_;
   std::map<uint64_t, Loaded> unloaded_;  // since the last commit
-  mutable std::shared_mutex mutex_;      // of functions_
+  mutable std::shared_mutex mutex_;      // guards functions_
   std::unordered_map<uint64_t, Function> functions_;
 };
 

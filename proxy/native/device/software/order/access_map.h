@@ -1,7 +1,7 @@
-// Who touched which bytes last: pieces of memory with the accesses that a later one may conflict with.
+// Latest accesses to memory: pieces with the accesses that a later one may conflict with.
 //
-// Of accesses that are ordered one behind the other the newest is kept: what is not ordered behind the older
-// one is not ordered behind the newer one either, and is reported with it.
+// Of accesses that are ordered one behind the other only the newest is kept: an access not ordered behind the
+// older one is not ordered behind the newer one either, and is reported with it.
 // Lock rule: the device's mutex. Called by: Checker, in the order of the ops.
 #pragma once
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace jitc::software::order {
 
-/// An op, as a report names it.
+/// Op, as a report names it.
 struct Operation {
-  uint64_t sequence, stream;  // as the program's ops have them
+  uint64_t sequence, stream;  // as in the program
   uint32_t number;            // of the stream, in clocks
   std::string name;
-  std::shared_ptr<const std::string> site;  // null: not known
+  std::shared_ptr<const std::string> site;  // null: unknown
 };
 using OperationPointer = std::shared_ptr<const Operation>;
 
@@ -32,15 +32,15 @@ class AccessMap {
     std::shared_ptr<const Region> region;
     bool writes;
   };
-  /// before is not ordered before the access that is taken.
+  /// Reports that `before` is not ordered before the new access.
   using Conflict = std::function<void(const Access& before, const Access& now)>;
 
   explicit AccessMap(Conflict conflict) : conflict_(std::move(conflict)) {}
-  /// past: what is over when the op runs. One operand of it; those that are read come first.
+  /// Adds one operand of an op; those that are read come first. past: work completed when the op runs.
   void take(const OperationPointer& op, const Clock& past, Region region, bool writes);
-  /// Nothing is known of these bytes any more.
+  /// Forgets these bytes.
   void forget(uint64_t begin, uint64_t end);
-  /// Everything before the clock is forgotten, now and then; of too much the oldest as well.
+  /// Forgets everything before the clock, now and then; also the oldest accesses if there are too many.
   void sweep(const Clock& host);
   size_t pieces() const { return pieces_.size(); }
 

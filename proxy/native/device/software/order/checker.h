@@ -1,7 +1,7 @@
-// Looks for ops that touch the same bytes with no order between them (README.md).
+// Finds ops that touch the same bytes with no order between them (README.md).
 //
-// Promises: what it reports follows from the ops and their order alone; an op that a replay gives again is
-// not looked at again. Lock rule: the device's mutex. Called by: Device, with each op before it is executed.
+// Promises: its reports follow from the ops and their order alone; ops repeated by a replay are not checked
+// again. Lock rule: the device's mutex. Called by: Device, with each op before it is executed.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -22,7 +22,7 @@ class Checker {
   Checker(std::shared_ptr<const Operators> operators, const Communicators& communicators,
           ExecutionSink& sink);
   void take(const ops::OpHeader& op);
-  /// Streams that were there before the first op that this worker was given.
+  /// Enters the streams that existed before this worker's first op.
   void restore(const std::vector<Resources::Stream>& streams);
 
  private:

@@ -1,4 +1,4 @@
-// A vector clock: of each stream, up to which of its ops is known to be over.
+// Vector clock: for each stream, the latest op known to be over.
 //
 // Streams are numbered by Timeline; what they count is the sequence of their ops, which grows over all
 // streams together. Called by: Timeline, AccessMap.
@@ -18,7 +18,7 @@ class Clock {
     if (stream >= known_.size()) known_.resize(stream + size_t{1});
     if (known_[stream] < sequence) known_[stream] = sequence;
   }
-  /// Whether it has learnt something.
+  /// Joins another clock; returns whether anything was new.
   bool join(const Clock& other) {
     bool more = false;
     if (known_.size() < other.known_.size()) known_.resize(other.known_.size());

@@ -1,7 +1,7 @@
-// What an op reads and writes, and what a report calls it.
+// Memory that an op reads and writes, and its name in a report.
 //
-// Promises: an op that the device refuses, or that is not understood, has no operands; nothing is read but
-// the op's record. Called by: Checker.
+// Promises: an op that the device refuses, or that is not understood, has no operands; only the op's record
+// is read. Called by: Checker.
 #pragma once
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ class OperandReader {
  public:
   OperandReader(const Operators& operators, const Communicators& communicators)
       : operators_(operators), communicators_(communicators) {}
-  /// Those that are read come first.
+  /// Returns the operands; those that are read come first.
   Operands operands(const ops::OpHeader& op) const;
   static std::string name(const ops::OpHeader& op);
 

@@ -1,6 +1,6 @@
-// The pairs of ops that conflict, each pair of operators and places once.
+// Pairs of ops that conflict, each pair of operators and call sites once.
 //
-// Promise: of a program that conflicts everywhere not more than kMost are kept and reported.
+// Promise: if a program conflicts everywhere, at most kMost are kept and reported.
 // Called by: Checker.
 #pragma once
 #include <cstddef>

@@ -1,7 +1,7 @@
-// The bytes that an operand covers: a run, or equal runs at equal distances in several dimensions.
+// Bytes that an operand covers: a run, or equal runs at equal distances in several dimensions.
 //
-// Promises: views that interleave without sharing a byte do not overlap; dimensions of a tensor that lie
-// without gaps are one run; a test for overlap is bounded, and answers no where it would take longer.
+// Promises: views that interleave without sharing a byte do not overlap; tensor dimensions without gaps are
+// one run; a test for overlap is bounded, and answers no if it would take longer.
 // Called by: operands (makes them), AccessMap.
 #pragma once
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace jitc::software::order {
 
 class Region {
  public:
-  /// Nothing, if it would end beyond the last address.
+  /// Makes a run; empty if it would end beyond the last address.
   Region(uint64_t address, uint64_t bytes);
-  /// Of a tensor: sizes and strides in elements of so many bytes. Nothing, if it has no elements, a negative
-  /// size or stride, or would end beyond the last address.
+  /// Makes a tensor's region: sizes and strides in elements of so many bytes. Empty if it has no elements, a
+  /// negative size or stride, or would end beyond the last address.
   Region(uint64_t address, uint64_t item, std::span<const int64_t> sizes, std::span<const int64_t> strides);
 
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return begin_ + extent(0); }
   bool empty() const { return run_ == 0; }
-  /// Without gaps.
+  /// Returns whether it has no gaps.
   bool dense() const { return outer_.empty(); }
   bool overlaps(const Region& other) const;
   bool operator==(const Region&) const = default;
@@ -37,7 +37,7 @@ class Region {
     return dimension < outer_.size() ? outer_[dimension].extent : run_;
   }
   uint64_t runs() const;
-  /// Calls use with the runs that touch [from, to), until it returns true. Whether it did.
+  /// Calls use with the runs that touch [from, to), until it returns true. Returns whether it did.
   template <class Use>
   bool any_run(uint64_t from, uint64_t to, uint64_t base, size_t dimension, Use&& use) const;
 

@@ -1,7 +1,7 @@
-// What is known to be over when: the clocks of streams, events and of the host.
+// Order of completion: the clocks of streams, events and of the host.
 //
-// An op begins with what its stream had done, what the host knew when it gave the op, and what the legacy
-// default stream or the blocking streams had done. Waits join more.
+// An op begins after its stream's earlier ops, those that the host knew to be over at its submission, and
+// those of the legacy default stream or the blocking streams. Waits join more.
 // Lock rule: the device's mutex. Called by: Checker, in the order of the ops.
 #pragma once
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace jitc::software::order {
 
 class Timeline {
  public:
-  /// When an op runs: the number of its stream, and what is over then. Valid until the next call.
+  /// Start of an op: the number of its stream, and the work that is over then. Valid until the next call.
   struct Moment {
     uint32_t stream;
     const Clock& past;
@@ -23,21 +23,21 @@ class Timeline {
 
   void create_stream(uint64_t handle, uint32_t flags);
   void destroy_stream(uint64_t handle);
-  /// The next op, on that stream.
+  /// Begins the next op, on that stream.
   Moment begin(uint64_t stream, uint64_t sequence);
 
-  // An op that has begun: the event's record, a wait for its latest one.
+  // Effects of an op that has begun: the event's record, a wait for its latest one.
   void record(uint64_t event, uint64_t stream);
   void wait(uint64_t event, uint64_t stream, uint64_t sequence);
   void destroy_event(uint64_t event) { events_.erase(event); }
 
-  // What the host waits for, or has found out.
+  // Work that the host waits for, or has found to be over.
   void host_has_stream(uint64_t stream);
   void host_has_event(uint64_t event);
   void host_has_all();
-  /// Everything up to that op of the stream.
+  /// Notes that the host knows everything up to that op of the stream.
   void host_has(uint64_t stream, uint64_t sequence);
-  /// Nothing that is still given can run before this.
+  /// Returns the clock that all ops submitted from now on come after.
   const Clock& host() const { return host_; }
 
  private:
@@ -46,7 +46,7 @@ class Timeline {
     bool blocking;
     uint64_t host_version = 0, newest = 0;
     Clock clock;
-    /// The clock behind ops at which it has learnt of other streams.
+    /// Clocks behind ops at which it has learnt of other streams.
     std::vector<std::pair<uint64_t, Clock>> turns;
   };
   Stream& at(uint64_t handle);

@@ -1,9 +1,9 @@
-// How a communicator that the program aborts ends: which of its collectives are done, and which are not.
+// End of a communicator that the program aborts: which of its collectives are done, and which are not.
 //
-// A collective under way stops between two of its steps, later ones do nothing, and no stream goes on before
-// the journal has that as the abort's result. In a replay the result is known beforehand: the same
-// collectives stop at the same step, whatever the other ranks do meanwhile. So ranks that have what they need
-// from this one get it again, and those that wait go on waiting.
+// A collective in flight stops between two of its steps, later ones do nothing, and no stream continues
+// before the journal has that as the abort's result. In a replay the result is known beforehand: the same
+// collectives stop at the same step, independently of the other ranks. So ranks that have this one's
+// contribution get it again, and those that wait keep waiting.
 //
 // Lock rule: a mutex of its own; any thread. Waiting is the communicator's business (WaitHub).
 // Called by: Group (streams' threads), Communicators (dispatcher, the abort's own thread).
@@ -20,14 +20,14 @@
 
 namespace jitc::software {
 
-/// A collective among those of its communicator. The launch of a graph gives several with one sequence.
+/// Collective among those of its communicator. The launch of a graph gives several with one sequence.
 struct CollectivePosition {
   uint64_t sequence = 0, index = 0;
   auto operator<=>(const CollectivePosition&) const = default;
 };
 
-/// The first collective that is not done, and how many of its steps are, by item of its group. Without steps
-/// it never began.
+/// First collective that is not done, and how many of its steps are, by item of its group. Without steps it
+/// never began.
 struct Cut {
   CollectivePosition first;
   std::vector<uint64_t> steps;
@@ -39,39 +39,40 @@ struct Cut {
 
 class Ending {
  public:
-  /// A replay: this is how it ended. Before the first collective is given.
+  /// Supplies the ending in a replay, before the first collective is submitted.
   void expect(Cut cut);
 
-  // Collectives. given() in order, by one thread at a time.
+  // Functions for collectives. given() in order, by one thread at a time.
   CollectivePosition given(uint64_t sequence);
-  /// Known not to be done.
+  /// Returns whether the collective is known not to be done.
   bool excluded(const CollectivePosition& at) const;
-  /// Its turn has come. False: it is not to be done.
+  /// Begins a collective when its turn has come. False: it is not to be done.
   bool begin(const CollectivePosition& at);
-  /// In a replay: the steps, by item, that it may do.
+  /// Returns the steps, by item, that it may do in a replay.
   std::optional<std::vector<uint64_t>> limits(const CollectivePosition& at) const;
   void done(const CollectivePosition& at);
   void stopped(const CollectivePosition& at, std::vector<uint64_t> steps);
 
-  /// The program's abort. All collectives up to the sequence were given, later ones perhaps not yet.
+  /// Ends it on the program's abort. All collectives up to the sequence were submitted, later ones maybe not
+  /// yet.
   void end(uint64_t sequence);
-  /// Whether what is under way is to stop. Not in a replay, which does what was done.
+  /// Returns whether collectives in flight must stop. False in a replay, which repeats the original.
   bool ends() const { return ends_.load(); }
-  /// Nothing of it is under way any more.
+  /// Returns whether none of its collectives is in flight.
   bool settled() const;
-  /// Once settled.
+  /// Returns the outcome. Requires settled().
   Cut outcome() const;
   void record() { recorded_.store(true); }
-  /// The journal has the outcome: streams may go on.
+  /// Returns whether the journal has the outcome: streams may continue.
   bool recorded() const { return recorded_.load(); }
 
  private:
   bool excluded_locked(const CollectivePosition& at) const;
 
-  mutable std::mutex mutex_;  // what is no atomic
+  mutable std::mutex mutex_;  // guards all but atomics
   std::optional<Cut> expected_, stopped_;
-  CollectivePosition last_, after_;         // given; of the abort: what comes from here on
-  std::deque<CollectivePosition> pending_;  // given, not done
+  CollectivePosition last_, after_;         // submitted; of the abort: the first position after it
+  std::deque<CollectivePosition> pending_;  // submitted, not done
   bool under_way_ = false;                  // the first of them
   std::atomic<bool> ends_{false}, recorded_{false};
 };

@@ -14,7 +14,7 @@
 
 namespace jitc::software {
 
-/// What a rank is doing in a round; must be the same on all ranks but for contribution.
+/// State of a rank in a round; must be the same on all ranks except for contribution.
 struct Descriptor {
   uint32_t kind = 0, dtype = 0, reduction = 0;
   int32_t root = -1;
@@ -46,11 +46,11 @@ struct alignas(64) Mailbox {
 class Segment {
  public:
   static constexpr size_t kBox = 1u << 20;
-  /// Of the file.
+  /// Returns the size of the file.
   static uint64_t bytes(uint32_t ranks) { return device::SharedSegment::size_for(content(ranks)); }
 
   Segment(uint32_t ranks, uint32_t rank) : ranks_(ranks), rank_(rank) {}
-  /// Throws OpError, Abandoned: device/common/shared_segment.h.
+  /// Joins the segment. Throws OpError, Abandoned: device/common/shared_segment.h.
   void join(CommunicatorSegments& segments, const Resources::Communicator& communicator) {
     memory_.join(segments, communicator, content(ranks_));
   }
@@ -66,7 +66,7 @@ class Segment {
 
   void ring(uint32_t rank) const { area(rank).doorbell.ring(); }
   void ring_all() const;
-  /// Sleeps until own doorbell is no longer at seen, or for the time.
+  /// Sleeps until own doorbell differs from `seen`, or for the time.
   void sleep(uint32_t seen, int64_t microseconds) const { own().doorbell.sleep(seen, microseconds); }
 
  private:

@@ -1,8 +1,8 @@
-// Streams that are held back: the next op of one starts late, while other streams go on.
+// Delayed streams: the next op of one starts late, while other streams continue.
 //
-// Promises: an op starts after all that it has to come after, as without this, and at most Shuffle::longest()
-// later; its stream keeps its order and holds no thread meanwhile; after a fence or fault nothing is held
-// back. Called by: streams, in place of the runner that it stands before; Shuffled.
+// Promises: an op starts after all work that it depends on, as without delays, and at most Shuffle::longest()
+// later; its stream keeps its order and holds no thread meanwhile; after a fence or fault nothing is delayed.
+// Called by: streams, in place of the runner that it wraps; Shuffled.
 #pragma once
 #include <mutex>
 #include <unordered_map>
@@ -22,7 +22,7 @@ class HeldStreams final : public Runner {
   HeldStreams(const HeldStreams&) = delete;
   HeldStreams& operator=(const HeldStreams&) = delete;
 
-  /// Whether the calling thread runs an op of a stream.
+  /// Returns whether the calling thread runs an op of a stream.
   static bool in_op();
 
   // Runner
@@ -43,7 +43,7 @@ class HeldStreams final : public Runner {
   Crew& crew_;
   Later& later_;
   mutable std::mutex mutex_;
-  /// When those that are held back may start; a task stays where it is until it is over.
+  /// Start times of delayed tasks; a task keeps its address until it is over.
   mutable std::unordered_map<const Task*, Later::Clock::time_point> held_;
 };
 

@@ -1,11 +1,11 @@
-// What the device says comes late: results of ops, and how far streams have got.
+// Delays reports of the device: results of ops, and progress of streams.
 //
-// All reports wait in one line, so that they come in the order in which they were made: whoever has heard of
-// an op can rely on all that the device did before it. One that is late holds up those behind it. Ops that
-// have halves (copies, collectives) also pause between them. Promises: what is not said by an op of a stream
-// (an op that is answered where it is given, a fault) is said at once, after all that waits; no report is
-// later than Shuffle::longest() after the one before it; after drop() none of those that were made comes.
-// Called by: all parts of the device, in place of the executor's sink.
+// All reports wait in one line and so keep their order: a receiver of a report can rely on all earlier work
+// of the device. A late one delays those behind it. Ops that have halves (copies, collectives) also pause
+// between them. Promises: a report that is not from an op of a stream (an op answered on submission, a fault)
+// is sent at once, after all waiting ones; no report is later than Shuffle::longest() after the one before
+// it; after drop() no earlier report is sent. Called by: all parts of the device, in place of the executor's
+// sink.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -24,18 +24,18 @@ namespace jitc::software {
 
 class LateReports final : public ExecutionSink {
  public:
-  /// hub: hears of it when nothing waits any more.
+  /// hub: notified when the line becomes empty.
   LateReports(const Shuffle& shuffle, ExecutionSink& sink, WaitHub& hub, Later& later)
       : shuffle_(shuffle), sink_(sink), hub_(hub), later_(later) {}
   LateReports(const LateReports&) = delete;
   LateReports& operator=(const LateReports&) = delete;
 
-  /// Everything that was reported has been said.
+  /// Returns whether all reports have been sent.
   bool none_waits() const { return waiting_.load() == 0; }
-  /// Pauses end at once, until restart().
+  /// Ends pauses at once, until restart().
   void give_up();
   void restart();
-  /// Forgets what waits. No op runs.
+  /// Drops waiting reports. Requires that no op runs.
   void drop();
 
   // ExecutionSink
@@ -60,10 +60,10 @@ class LateReports final : public ExecutionSink {
   ExecutionSink& sink_;
   WaitHub& hub_;
   Later& later_;
-  std::mutex saying_;  // held while reports of the line are said: one at a time, in order
-  std::mutex mutex_;   // what follows
+  std::mutex saying_;  // held while reports of the line are sent: one at a time, in order
+  std::mutex mutex_;   // guards what follows
   std::deque<Report> line_;
-  std::atomic<size_t> waiting_{0};  // in the line, or being said
+  std::atomic<size_t> waiting_{0};  // in the line, or being sent
   std::condition_variable pausing_;
   bool given_up_ = false;
 };

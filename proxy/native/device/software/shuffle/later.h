@@ -1,7 +1,7 @@
-// Does things at a later time, in a thread of its own.
+// Runs actions at a later time, in a thread of its own.
 //
-// Promises: actions run one at a time, never before their time, those of one time in the order given; after
-// drop() none of those that were given runs. Called by: LateReports, HeldStreams (any thread).
+// Promises: actions run one at a time, never before their time, those of one time in their order of arrival;
+// after drop() no earlier action runs. Called by: LateReports, HeldStreams (any thread).
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -23,7 +23,7 @@ class Later {
   Later& operator=(const Later&) = delete;
 
   void at(Clock::time_point time, Action action);
-  /// Forgets all actions, and waits for the one that runs. Not from an action.
+  /// Drops all actions, and waits for the running one. Must not be called from an action.
   void drop();
 
  private:

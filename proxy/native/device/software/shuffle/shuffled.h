@@ -1,11 +1,11 @@
-// The shuffled device (--shuffle SEED): what luck does to a program, at will and again and again.
+// Shuffled device (--shuffle SEED): chance delays, repeatable at will.
 //
 // CUDA promises an order within a stream, at events, at the legacy default stream and at synchronization, and
-// nothing else. A device that is always quick hides what a program, or we, take for granted beyond that. This
-// one puts things off: the start of an op while other streams go on, the second half of a copy or collective,
-// results, and reports of progress (the executor puts off what it reads, see Intake). Base of all choices:
-// base/shuffle.h. Promises: everything that CUDA promises holds; nothing is put off for ever, and nothing so
-// long that it could be taken for a hang; a device without it has none of its parts. Called by: Device.
+// nothing else. A device that is always fast hides assumptions, of a program or ours, that CUDA does not
+// guarantee. This one delays: the start of an op while other streams continue, the second half of a copy or
+// collective, results, and progress reports (the executor delays what it reads, see Intake). Base of all
+// choices: base/shuffle.h. Promises: everything that CUDA promises holds; no delay is endless, or so long
+// that it looks like a hang; a device without it has none of its parts. Called by: Device.
 #pragma once
 #include <optional>
 
@@ -21,16 +21,16 @@ class Shuffled {
   Shuffled(const Shuffle& shuffle, ExecutionSink& sink, WaitHub& hub)
       : shuffle_(shuffle), reports_(shuffle_, sink, hub, later_) {}
 
-  /// Where the parts of the device report.
+  /// Returns the sink that the device's parts report to.
   ExecutionSink& sink() { return reports_; }
-  /// What the streams of this crew run on, before the runner that they would have otherwise. Once.
+  /// Returns the runner for this crew's streams, which wraps the original one. Once.
   Runner& before(Runner& runner, Crew& crew) { return streams_.emplace(shuffle_, runner, crew, later_); }
 
-  /// Everything that was reported has been said.
+  /// Returns whether all reports have been sent.
   bool quiet() const { return reports_.none_waits(); }
-  /// A fence or fault has come: nothing is held up any more.
+  /// Ends delays: a fence or fault has arrived.
   void give_up() { reports_.give_up(); }
-  /// No op runs, and none will: what has not been said will not be.
+  /// Drops unsent reports. Requires that no op runs, and none will.
   void fence() {
     later_.drop();
     reports_.drop();

@@ -1,11 +1,10 @@
-// Hashes of blocks that are expected to stay the same until the next look: computed once, and known as long
-// as nothing writes there.
+// Hashes of blocks that are expected to stay the same until the next look: computed once, and valid while the
+// block is not written.
 //
-// What is expected follows from what the last looks saw: frozen weights, buffers and tables have been the
-// same for some time; weights and optimizer state are the same before a step as after the step before. These
-// are watched until they are looked at again. Promises: a hash that is known is that of what the block holds
-// now, but for a write that is under way; other blocks cost a look-up in a table. Called by: Device, when
-// blocks are hashed; any thread.
+// Expectations follow from the last looks: frozen weights, buffers and tables have been the same for some
+// time; weights and optimizer state are the same before a step as after the step before. These blocks are
+// watched until the next look. Promises: a known hash is that of the block's current content, except during a
+// write; other blocks cost a look-up in a table. Called by: Device, when blocks are hashed; any thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,29 +19,29 @@
 
 namespace jitc::software {
 
-/// What the last looks at a block have seen, and so what the next one will see.
+/// Results of the last looks at a block, which predict the next one.
 class Looks {
  public:
   void add(bool same) { seen_ = static_cast<uint8_t>(seen_ << 1 | (same ? 1 : 0)); }
   bool expects_same() const { return is_at_rest() || alternates(); }
-  /// Not only until the next look.
+  /// Returns whether it will stay the same beyond the next look.
   bool is_at_rest() const { return (seen_ & 0xf) == 0xf; }
 
  private:
-  /// The same, another, and so on, three times; it was another one just now.
+  /// Returns whether same and changed alternated three times; it changed just now.
   bool alternates() const { return (seen_ & 0x3f) == 0x2a; }
 
-  uint8_t seen_ = 0;  // the newest is the lowest bit; 1: the same as at the look before
+  uint8_t seen_ = 0;  // newest in the lowest bit; 1: the same as at the look before
 };
 
 class SteadyHashes {
  public:
-  /// Smaller blocks are hashed in less time than it takes to watch them well.
+  /// Size below which hashing is faster than watching.
   static constexpr uint64_t kLeast = 256u << 10;
   /// memory: blocks elsewhere are not watched.
   SteadyHashes(WatchedPages& pages, const MemoryRange& memory) : pages_(pages), memory_(memory) {}
 
-  /// kNoHash: it has to be computed, and saw() told of it.
+  /// Returns the known hash; kNoHash: it must be computed and passed to saw().
   Hash known(const MemoryRange& block);
   void saw(const MemoryRange& block, const Hash& hash);
 
@@ -51,7 +50,7 @@ class SteadyHashes {
     uint64_t bytes = 0;
     Hash hash = kNoHash;
     Looks looks;
-    /// While it is watched: what it has in pages that it shares with neighbours, which are not.
+    /// Content, while watched, of pages shared with neighbours, which are not watched.
     std::optional<std::vector<std::byte>> edges;
     bool is_current = false;  // the hash is one of since then
   };

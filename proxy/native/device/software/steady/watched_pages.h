@@ -1,10 +1,9 @@
-// Memory that nothing has written since it began to be watched: the processor says so.
+// Detects writes by page protection: a watched range is known to be unwritten until its first write fault.
 //
-// Pages are read-only while they are watched. The first write to a range is caught, makes all of it writable
-// again, and goes on. Promises: a range that counts as unwritten has the bytes that it had when watch()
-// returned; what is not a write to a watched range goes on to whoever handled it before (a crash stays one).
-// A system call that is to write there fails instead (EFAULT): ops write with the processor alone.
-// Called by: Pages (end_in) and SteadyHashes; any thread.
+// Pages are read-only while watched. The first write to a range faults, makes all of it writable again, and
+// continues. Promises: a range that counts as unwritten has the bytes that it had when watch() returned;
+// other faults go to the previous handler (a crash stays one). A system call that writes there fails instead
+// (EFAULT): ops write with the processor alone. Called by: Pages (end_in) and SteadyHashes; any thread.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -21,11 +20,11 @@ class WatchedPages {
   WatchedPages(const WatchedPages&) = delete;
   WatchedPages& operator=(const WatchedPages&) = delete;
 
-  /// Of whole pages that are open; what was watched in them is not any more. False: there are too many
-  /// already, or the system does not allow it.
+  /// Watches whole open pages, ending earlier watches in them. False: there are too many ranges already, or
+  /// the system does not allow it.
   bool watch(uint64_t address, uint64_t bytes);
   bool unwritten(uint64_t address, uint64_t bytes) const;
-  /// Writable again, and not watched: each range with bytes in this one.
+  /// Makes each range with bytes in this one writable again, and unwatched.
   void end_in(uint64_t address, uint64_t bytes);
 
  private:

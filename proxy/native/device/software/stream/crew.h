@@ -1,9 +1,9 @@
-// The threads on which the streams of one device run: a bounded number, however many streams there are.
+// Threads that run the streams of one device: a bounded number for any number of streams.
 //
 // A stream has a thread only while one of its tasks runs. A stream whose next task has to wait for another
-// stream is put aside without one, so that the threads are never all in the hands of those that wait.
-// Collectives wait for other ranks: while one runs there may be one thread more.
-// Promises: each stream that is ready runs, the longest waiting first; a stream is on one thread at a time.
+// stream is put aside without one, so that waiting streams never hold all threads. Collectives wait for other
+// ranks: while one runs there may be one thread more.
+// Promises: each ready stream runs, the longest waiting first; a stream is on one thread at a time.
 // Called by: streams and Device, from any thread.
 #pragma once
 #include <atomic>
@@ -18,33 +18,33 @@ namespace jitc::software {
 
 class Crew {
  public:
-  /// Something that has tasks.
+  /// Source of tasks.
   class Work {
    public:
     virtual ~Work() = default;
     /// Runs tasks until there are none, or until the next one cannot start yet.
     virtual void run() = 0;
-    /// Whether the next task can start; any thread.
+    /// Returns whether the next task can start; any thread.
     virtual bool can_start() const = 0;
   };
   using WorkPointer = std::shared_ptr<Work>;
 
-  /// With one thread, so that there always is one. Throws std::system_error.
+  /// Starts one thread, so that there always is one. Throws std::system_error.
   Crew();
-  /// Nothing is ready, aside or running any more.
+  /// Requires that nothing is ready, aside or running any more.
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
   void ready(WorkPointer work);
-  /// The work cannot start; it runs as soon as it can. Called from its run(), which then returns at once.
+  /// Puts aside work that cannot start, until it can. Called from its run(), which then returns at once.
   void put_aside(WorkPointer work);
-  /// Something has changed that work may have been waiting for.
+  /// Notes a change that work may have been waiting for.
   void changed() {
     if (waiting_.load() != 0) look();
   }
 
-  /// The calling thread of the crew waits for other processes as long as this lives.
+  /// Absence of the calling thread of the crew, which waits for other processes meanwhile.
   class Absence {
    public:
     explicit Absence(Crew& crew) : crew_(crew) { crew_.leave(); }
@@ -58,14 +58,14 @@ class Crew {
 
  private:
   struct Member {
-    WorkPointer work;  // that it is to run
+    WorkPointer work;  // to be run by it
     std::condition_variable wake;
     bool dismissed = false;
   };
   void look();
   void leave();
   void come_back();
-  // With mutex_ held.
+  // Requires mutex_.
   void assign(WorkPointer work);
   bool hire(WorkPointer work);
   size_t most() const;
@@ -73,7 +73,7 @@ class Crew {
 
   std::mutex mutex_;
   std::deque<WorkPointer> ready_;  // without a thread
-  std::vector<Member*> resting_;   // the one that came last is the first to be woken: its memory is warm
+  std::vector<Member*> resting_;   // the latest is woken first: its memory is warm
   size_t members_ = 0, absent_ = 0;
   bool closing_ = false;
   std::condition_variable left_;  // members_

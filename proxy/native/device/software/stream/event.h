@@ -1,7 +1,7 @@
-// Events: what has been recorded, and who waits for it.
+// Events: records, and the waits for them.
 //
-// Promises: a wait refers to the record that was the latest when the wait was given, as in CUDA; destroying
-// an event leaves its pending records alone. Called by: Device (creates), stream threads (finish).
+// Promises: a wait refers to the latest record at its submission, as in CUDA; destroying an event leaves its
+// pending records alone. Called by: Device (creates), stream threads (finish).
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace jitc::software {
 
-/// One cudaEventRecord. Done once, for good.
+/// One cudaEventRecord. Completed once, for good.
 class Record {
  public:
   using Clock = std::chrono::steady_clock;
@@ -25,7 +25,7 @@ class Record {
     done_.store(true);
     return std::move(waiting_);
   }
-  /// False when it is done already.
+  /// Adds a waiting op; false when the record is done already.
   bool notify(uint64_t sequence) {
     const std::lock_guard lock(mutex_);
     if (done_.load()) return false;

@@ -1,8 +1,8 @@
-// Notices an op that never ends: a thread that looks at the oldest running op now and then.
+// Detects an op that never ends: a thread checks the oldest running op now and then.
 //
-// An op waits only for ops that were given before it, so the oldest one that runs waits for nobody of this
-// device. Promises: hung is called at most once per op, from the watch's thread, never after the destructor;
-// no thread without a time limit. Called by: Device.
+// An op waits only for ops submitted before it, so the oldest running one waits for no op of this device.
+// Promises: hung is called at most once per op, from the watch's thread, never after the destructor; no
+// thread without a time limit. Called by: Device.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -20,11 +20,11 @@ class HangWatch {
  public:
   using Running = UnderWay;
 
-  /// oldest: what has been running longest, if anything. seconds: 0 is never.
+  /// oldest: returns the longest-running op, if any. seconds: 0 is never.
   HangWatch(double seconds, std::function<std::optional<Running>()> oldest,
             std::function<void(Running)> hung);
   ~HangWatch();
-  /// What runs has just been begun anew.
+  /// Restarts the time of the running op.
   void restart() { restarted_.store(true); }
   HangWatch(const HangWatch&) = delete;
   HangWatch& operator=(const HangWatch&) = delete;

@@ -1,7 +1,7 @@
-// Ops that never end: injected ones, and noticing them.
+// Ops that never end: injection and detection.
 //
-// A stalled op keeps the thread that gives ops to the device; to everybody else that is a device that stands
-// still at this op, which for a collective means a rank that does not come.
+// A stalled op keeps the thread that submits ops to the device; to all others the device stands still at this
+// op, which for a collective means a rank that does not arrive.
 // Lock rule: a mutex of its own; any thread. Called by: Device, Streams.
 #pragma once
 #include <atomic>
@@ -28,17 +28,16 @@ class Hangs {
   Hangs& operator=(const Hangs&) = delete;
 
   void watch(const std::shared_ptr<Stream>& stream);
-  /// What has been running longest, or stands still; any thread. What waits for the turn at the GPU waits for
-  /// others.
+  /// Returns the longest-running or stalled op; any thread. An op that waits for the turn at the GPU waits
+  /// for others.
   std::optional<HangWatch::Running> oldest_running();
-  /// Before the op is done: does not come back, until a fence or fault, when it is the one. Throws Abandoned
-  /// then.
+  /// Stalls before the op if it is the injected one, until a fence or fault. Throws Abandoned then.
   void pass(const ops::OpHeader& op) {
     if (impairment.stalls(op.sequence)) stall(op);
   }
-  /// After a fence has come: nothing is reported any more, nothing stalls.
+  /// Stops reports and stalls after a fence.
   void fence();
-  /// What runs has just been begun anew.
+  /// Restarts the time of the running op.
   void restart() { hang_watch_.restart(); }
 
   Impairment impairment;  // of the device: a fence ends it
@@ -50,7 +49,7 @@ class Hangs {
   WaitHub& hub_;
   device::RunState& state_;
   const device::Residency& residency_;
-  std::mutex mutex_;  // what follows
+  std::mutex mutex_;  // guards what follows
   std::vector<std::weak_ptr<Stream>> watched_;
   std::optional<HangWatch::Running> stalled_;
   HangWatch hang_watch_;  // last: its thread uses all of the above

@@ -1,4 +1,4 @@
-// The streams of one session by virtual handle, and the order between them and the legacy default stream.
+// Streams of one session by virtual handle, and the order between them and the legacy default stream.
 //
 // Lock rule: the device's mutex. Called by: Issuer, StreamHandlers, Device.
 #pragma once
@@ -22,26 +22,26 @@ class Streams {
   Streams& operator=(const Streams&) = delete;
 
   Stream& legacy() { return *legacy_; }
-  /// The legacy default stream is watched from now on.
+  /// Watches the legacy default stream from now on.
   void watch_legacy() { hangs_.watch(legacy_); }
-  /// Throws OpError when there is none, or it is a name of the default one.
+  /// Returns the stream; throws OpError if there is none, or it is a name of the default one.
   Stream& at(uint64_t handle) const;
-  /// That of the op; throws OpError when there is none.
+  /// Returns the op's stream; throws OpError if there is none.
   Stream& of(const ops::OpHeader& op) { return op.stream <= kLastDefaultStream ? *legacy_ : at(op.stream); }
-  /// With those that were destroyed, if they have work to do.
+  /// Returns all busy streams, including destroyed ones.
   std::vector<Stream*> busy() const;
 
-  /// Throws OpError.
+  /// Makes a stream. Throws OpError.
   void create(uint64_t handle, uint32_t flags);
-  /// Out of reach at once, gone once its work is done.
+  /// Removes the handle at once and the stream once its work is done.
   void destroy(uint64_t handle);
   void reap();
-  /// Exactly these. Nothing is queued.
+  /// Makes exactly these. Requires empty queues.
   void restore(const std::vector<Resources::Stream>& wanted);
 
-  /// What must be over before the next op of the stream starts, beside the stream's own earlier ops.
+  /// Returns what must be over before the next op of the stream starts, beside the stream's own earlier ops.
   std::vector<After> legacy_order(Stream& stream);
-  /// The op's stream has nothing to do for it, but its progress must still pass the op.
+  /// Passes the stream's progress over an op that needs nothing of it.
   void note(const ops::OpHeader& op);
 
  private:
@@ -53,8 +53,8 @@ class Streams {
   Hangs& hangs_;
   const Pointer legacy_;
   std::unordered_map<uint64_t, Pointer> streams_;  // without the legacy default stream
-  std::vector<Pointer> blocking_;                  // those that the legacy stream waits for
-  std::vector<Pointer> zombies_;                   // destroyed, their work is not done yet
+  std::vector<Pointer> blocking_;                  // the legacy stream waits for these
+  std::vector<Pointer> zombies_;                   // destroyed, with work to do
 };
 
 }  // namespace jitc::software

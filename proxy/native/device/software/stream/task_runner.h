@@ -1,4 +1,4 @@
-// What streams need of their device: whether a task may run, running it, and counting those that are left.
+// Device functions for streams: whether a task may run, running it, and counting the remaining ones.
 //
 // Lock rule: atomics; any thread. Called by: streams, Issuer, Device.
 #pragma once
@@ -20,11 +20,11 @@ class TaskRunner final : public Runner {
              WaitHub& hub, Crew& crew)
       : sink_(sink), state_(state), failures_(failures), residency_(residency), hub_(hub), crew_(crew) {}
 
-  /// Gives a task to the stream. here: the calling thread may run it, if it is the stream's turn.
+  /// Pushes a task to the stream. here: the calling thread may run it, if it is the stream's turn.
   void push(Stream& stream, Task task, bool here = false);
-  /// No task is left.
+  /// Returns whether no task is left.
   bool idle() const { return pending_.load() == 0; }
-  /// The record is done: those that wait for it are answered.
+  /// Completes the record and answers the ops that wait for it.
   void finish(Record& record);
 
   // Runner

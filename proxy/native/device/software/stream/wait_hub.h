@@ -1,7 +1,7 @@
-// The one place where threads of a device wait for each other.
+// Hub through which threads of a device wait for each other.
 //
-// Promise: a waiter sees every change that is announced after the change was stored (with seq_cst order),
-// and is released at once when waits are given up. Announcing costs one atomic load while nobody waits.
+// Promise: a waiter sees every change that is announced after the change was stored (with seq_cst order), and
+// is released at once when waits are given up. Announcing costs one atomic load while no thread waits.
 // Called by: streams, events, Device.
 #pragma once
 #include <atomic>
@@ -15,8 +15,8 @@ namespace jitc::software {
 class WaitHub {
  public:
   using Limit = std::optional<std::chrono::milliseconds>;
-  /// Until done() holds (true), or waits are given up or the time is over (false). done() is called with the
-  /// hub locked.
+  /// Waits until done() holds (true), or waits are given up or the time is over (false). done() is called
+  /// with the hub locked.
   template <class Predicate>
   bool wait(Predicate done, Limit limit = {}) {
     return wait_until([&] { return done() || given_up_; }, done, limit);
@@ -25,7 +25,7 @@ class WaitHub {
     const std::lock_guard lock(mutex_);
     return given_up_;
   }
-  /// As wait(), but goes on although waits are given up.
+  /// Waits as wait() does, but continues although waits are given up.
   template <class Predicate>
   void wait_always(Predicate done) {
     wait_until(done, done, {});
