@@ -1,4 +1,4 @@
-// What nvml.cpp and processes.cpp stand on: NVML's return values, and the interposer that is asked.
+// Basis of nvml.cpp and processes.cpp: NVML's return values, and queries to the interposer.
 #pragma once
 #include "jitc/gpu_questions.h"
 
@@ -22,13 +22,13 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
-/// A device handle is the GPU's number and one.
+/// Returns the number of the GPU; a device handle is that number plus one.
 int number_of(const void* device);
 void* handle_of(int number);
 
-/// The description of a device, once NVML is initialized.
+/// Finds the description of a device, once NVML is initialized.
 int find(const void* device, jitc_gpu* out);
-/// The first device that wanted says yes to.
+/// Finds the first device that `wanted` accepts.
 template <class Wanted>
 int find_where(void** device, Wanted&& wanted) {
   jitc_gpu gpu{};
@@ -40,7 +40,7 @@ int find_where(void** device, Wanted&& wanted) {
     }
   return status == kUninitialized ? status : kNotFound;
 }
-/// kNotSupported: this process does not use the device.
+/// Returns the device's memory; kNotSupported: this process does not use the device.
 int memory_of(const void* device, Memory* out);
 
 }  // namespace jitc::nvml

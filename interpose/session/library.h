@@ -8,7 +8,7 @@
 
 namespace jitc::session {
 
-/// The transport, or nullptr with one message on stderr that says why.
+/// Returns the transport, or nullptr with one message on stderr that says why.
 const jitc_transport_api* transport();
 
 }  // namespace jitc::session

@@ -1,4 +1,4 @@
-// A table from 64-bit keys to values that is read without a lock.
+// Table from 64-bit keys to values that is read without a lock.
 //
 // Used by stream_progress (session) and the kernel table (API layer). Promises: a look-up takes no lock, does
 // not allocate and never waits; an entry that was visible stays visible. Writers hold a lock of the owner.
@@ -14,21 +14,21 @@
 
 namespace jitc::session {
 
-/// Value: of atomics, default-constructible, with `void carry(const Value&)`, which copies, and
-/// `bool forgotten() const`: a table that grows leaves it behind.
+/// Table. Value: of atomics, default-constructible, with `void carry(const Value&)`, which copies, and `bool
+/// forgotten() const`: a table that grows leaves it behind.
 template <class Value>
 class LookupTable {
  public:
-  /// first: entries to begin with, a power of two.
+  /// first: initial number of entries, a power of two.
   explicit LookupTable(size_t first) { use(std::make_unique<Table>(first)); }
 
-  /// nullptr: there is no entry. key: not 0.
+  /// Returns the value; nullptr: there is no entry. key: not 0.
   const Value* find(uint64_t key) const {
     const Entry& entry = slot(*current_.load(std::memory_order_acquire), key);
-    // A free entry may have been taken meanwhile, by another key.
+    // Another key may have taken a free entry meanwhile.
     return entry.key.load(std::memory_order_acquire) == key ? &entry.value : nullptr;
   }
-  /// Calls visit(key, const Value&) for all entries that are visible by now.
+  /// Calls visit(key, const Value&) for all entries visible by now.
   template <class Visit>
   void each(Visit&& visit) const {
     const Table& table = *current_.load(std::memory_order_acquire);
@@ -62,7 +62,7 @@ class LookupTable {
     std::unique_ptr<Entry[]> entries;
   };
 
-  /// The entry of the key, or the free one where it would be.
+  /// Returns the entry of the key, or the free one for it.
   static Entry& slot(const Table& table, uint64_t key) {
     const uint64_t hash = key * 0x9e3779b97f4a7c15;
     for (size_t at = hash ^ hash >> 32;; ++at) {

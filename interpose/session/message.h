@@ -7,13 +7,13 @@
 
 namespace jitc::session {
 
-/// One line on stderr, prefixed "jitc: ", each distinct text once per process.
+/// Prints one line on stderr, prefixed "jitc: ", each distinct text once per process.
 void message_once(const std::string& text);
-/// The same, each time.
+/// Prints the line each time.
 void say(const std::string& text);
-/// Text for jitc_last_message() of this thread.
+/// Sets the text for jitc_last_message() of this thread.
 void set_last_message(std::string text);
-/// That text; never nullptr.
+/// Returns that text; never nullptr.
 const char* last_message();
 
 }  // namespace jitc::session

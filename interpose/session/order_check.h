@@ -1,7 +1,7 @@
-// What a service that checks the order of ops (`--check-order`) wants to know beside the ops: where in the
-// program they come from, and what the program has found out without asking the worker.
+// Information beside the ops for a service that checks their order (`--check-order`): their call sites in the
+// program, and completions that the program found without asking the worker.
 //
-// Promise: with any other service it costs a look at one variable.
+// Promise: with any other service it costs a read of one variable.
 // Called by: service/node.cpp (switches it on), session_client.cpp, client/order_notes.cpp, the API layer.
 #pragma once
 #include <atomic>
@@ -15,24 +15,24 @@ class Session;
 namespace order_check {
 
 inline std::atomic<bool> wanted{false};
-/// Of the process: all its sessions are at one service.
+/// Returns whether the check is on. Per process: all its sessions are at one service.
 inline bool is_wanted() { return wanted.load(std::memory_order_relaxed); }
 
-/// Asked for the calling thread's place at every op that touches memory; the text lives as long as the
-/// process, nullptr: unknown.
+/// Sets the function that returns the calling thread's call site, called at every op that touches memory; the
+/// text lives as long as the process, nullptr: unknown.
 void set_site_source(const char* (*source)());
-/// The place of the calling thread; never nullptr.
+/// Returns the call site of the calling thread; never nullptr.
 const char* current_site();
 
-/// A stream is done up to an op.
+/// Completion of a stream up to an op.
 struct Found {
   const Session* session;
   uint64_t stream, until;
 };
-/// The calling thread has seen that; it is told with the thread's next op that orders or touches something,
-/// so that a thread that only looks (a watchdog) orders nothing.
+/// Notes a completion seen by the calling thread. It is sent with the thread's next op that orders or touches
+/// something, so that a thread that only polls (a watchdog) orders nothing.
 void found_done(const Found& found);
-/// What the calling thread has found of the session's streams since the last time.
+/// Returns the completions that the calling thread has found since the last call.
 std::vector<Found> take_found(const Session& session);
 
 }  // namespace order_check

@@ -1,4 +1,4 @@
-// The process's side of one session: the API layer hands ops in, results come out.
+// Process's side of one session: the API layer hands ops in, results come out.
 //
 // Called by the API layer (client_api.cpp included). Promises: ops of all threads form one ordered stream per
 // session with gapless sequence numbers; nothing is lost when the worker dies (unacknowledged ops are
@@ -28,15 +28,16 @@ struct Result {
 /// Memory that the worker shares with this process: a sealed file whose first bytes are the session's token,
 /// mapped at the same address in both processes.
 struct PinnedRegion {
-  int fd = -1;  // as long as the process lives; -1: there is none
+  int fd = -1;  // open as long as the process lives; -1: none
   std::string token;
   uint64_t base = 0, bytes = 0;
 };
 
 class Session {
  public:
-  /// Receives the result of an op that no thread waits for (a device-to-host copy to pinned memory). Called
-  /// once, by the thread that drives the I/O, before anybody can know that the op has run. Must not block.
+  /// Receiver of the result of an op that no thread waits for (a device-to-host copy to pinned memory).
+  /// Called once, by the thread that drives the I/O, before any thread can know that the op has run. Must not
+  /// block.
   using Receiver = void (*)(void* context, uint32_t status, std::span<const std::byte> payload);
 
   virtual ~Session() = default;
@@ -61,29 +62,28 @@ class Session {
     return append_and_wait(&op.header, sizeof(Op), payload);
   }
 
-  /// Whether the stream is known to have executed everything up to sequence; asks nobody. What any call of
-  /// any thread has shown is known, for good.
+  /// Returns whether the stream is known to have executed everything up to sequence, without a request.
+  /// Knowledge from any call of any thread is permanent.
   virtual bool executed(uint64_t stream, uint64_t sequence) const = 0;
   enum class Wait : bool { no, yes };
-  /// The same after a look at what has arrived; starts to send what is queued. With a wait it returns when
-  /// the stream has; false then: only an op can find it out, or the session is over.
+  /// Does the same after a look at what has arrived; starts to send what is queued. With a wait it returns
+  /// when the stream has; false then: only an op can find out, or the session is over.
   virtual bool find_executed(uint64_t stream, uint64_t sequence, Wait wait) = 0;
-  /// Waits for all that all streams were given so far. False: the same.
+  /// Waits for all work submitted so far to all streams. False as above.
   virtual bool find_all_executed() = 0;
-  /// Whether the worker has the op in its journal: what the op names in shared memory may change then. With a
-  /// wait it returns when that is so, or false when the session is over.
+  /// Returns whether the worker has the op in its journal: shared memory that the op names may change then.
+  /// With a wait it returns when that is so, or false when the session is over.
   virtual bool acknowledged(uint64_t sequence, Wait wait) = 0;
-  /// Sequence of the newest work that the stream was given (0: none); ops that are no work of it do not
-  /// count.
+  /// Returns the sequence of the stream's newest work (0: none); ops that are no work of it do not count.
   virtual uint64_t last_submitted(uint64_t stream) const = 0;
-  /// 0, or the error that ended the session (every later call returns it).
+  /// Returns 0, or the error that ended the session (every later call returns it).
   virtual uint32_t status() const = 0;
-  /// The service's index of this GPU, and the session's address range.
+  /// Returns the service's index of this GPU, and the session's address range.
   virtual uint32_t gpu() const = 0;
   virtual uint64_t address_base() const = 0;
   virtual uint64_t address_bytes() const = 0;
   virtual const PinnedRegion& pinned() const = 0;
-  /// A library is about to be used that reads the environment: says, once, what of it came too late.
+  /// Names, once, the environment variables set too late for a library that is about to be used.
   virtual void name_late_variables() const {}
 
  protected:

@@ -1,4 +1,4 @@
-// The optimizer steps of the process, counted over all its devices.
+// Optimizer steps of the process, counted over all its devices.
 //
 // Called by: client_api.cpp (a step begins, ends), node.cpp (a session opens).
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace jitc::session {
 
-/// The mutex is held while a step is submitted to the sessions and while a new session joins them, so every
-/// session sees every step, in the same order.
+/// Optimizer steps. The mutex is held while a step is submitted to the sessions and while a new session joins
+/// them, so every session sees every step, in the same order.
 struct Steps {
   std::mutex mutex;
   uint64_t begun = 0, passed = 0;
@@ -19,8 +19,8 @@ struct Steps {
     static auto& one = *new Steps;
     return one;
   }
-  /// Whether a step of the calling thread is not the first thread's that has made one. Call with the mutex
-  /// held.
+  /// Returns whether the calling thread's step belongs to another thread than the first that made one.
+  /// Requires the mutex.
   bool is_other_thread() {
     static std::atomic<uint64_t> threads{0};
     thread_local const uint64_t mine = ++threads;
@@ -28,11 +28,11 @@ struct Steps {
     return first_thread != mine;
   }
   uint64_t first_thread = 0;
-  /// Since a step has begun or ended.
+  /// Backward passes since a step began or ended.
   std::atomic<uint32_t> backward_passes{0};
-  /// Lets a new session, which no other thread can use yet, begin with the boundary that the process passed
-  /// last: so a boundary has one number in all sessions of a job, whenever they were opened. Call with the
-  /// mutex held.
+  /// Starts a new session, which no other thread can use yet, at the boundary that the process passed last:
+  /// so a boundary has one number in all sessions of a job, regardless of their opening time. Requires the
+  /// mutex.
   void enter(Session& session) const {
     ops::Boundary op;
     op.boundary = passed;

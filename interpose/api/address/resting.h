@@ -1,7 +1,7 @@
-// What was given back and rests: until two boundaries have passed, and nothing uses it any more.
+// Freed addresses that rest: until two boundaries have passed and their last use is over.
 //
-// Used by AddressSpace and SmallBlocks, with their lock held. What rests has a boundary (freed_after) and a
-// last use, and lies in the order of boundaries.
+// Used by AddressSpace and SmallBlocks, with their lock held. An entry has a boundary (freed_after) and a
+// last use; entries are in the order of boundaries.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace jitc::api {
 
-/// What may still use memory that was freed: work of a stream, up to an op. sequence 0: nothing.
+/// Last possible use of freed memory: work of a stream, up to an op. sequence 0: nothing.
 struct LastUse {
   uint64_t stream = 0, sequence = 0;
 };
-/// The newest of them, by streams.
+/// Newest uses, by stream.
 using LastUses = std::map<uint64_t, uint64_t>;
 
-/// Adds the last uses of what was given back before that boundary.
+/// Adds the last uses of entries freed before that boundary.
 template <class One>
 void add_uses(const std::deque<One>& resting, uint64_t before, LastUses* uses) {
   for (const One& one : resting) {
@@ -28,7 +28,7 @@ void add_uses(const std::deque<One>& resting, uint64_t before, LastUses* uses) {
   }
 }
 
-/// Takes out and frees what was given back before that boundary and whose last use is over.
+/// Removes and frees entries that were freed before that boundary and whose last use is over.
 template <class One, class Free>
 void end_rests(std::deque<One>& resting, uint64_t before, const LastUses& over, Free&& free) {
   const auto is_over = [&](const LastUse& use) {

@@ -2,8 +2,8 @@
 // slabs each small block would take a whole unit.
 //
 // Called by: AddressSpace, with its lock held. Promises: addresses depend on the sequence of calls alone; a
-// block's bytes are its own, once all work is done that was given before it was given back; what is given
-// back rests like any other address (address_space.h).
+// block's bytes are its own once all work submitted before the previous owner freed them is done; freed
+// blocks rest like any other address (address_space.h).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,32 +20,32 @@ namespace jitc::api {
 struct Block {
   uint64_t address = 0, bytes = 0, ordinal = 0;
   bool there = true;      // false: the device has not confirmed its memory yet
-  bool followed = false;  // somebody names what is live in it (jitc_follow_memory)
+  bool followed = false;  // its live content is named (jitc_follow_memory)
 };
 
 class SmallBlocks {
  public:
   static constexpr uint64_t kSlab = 2u << 20;
-  /// Larger blocks are not small: two of them do not fit into one slab.
+  /// Size of the largest small block: two larger ones do not fit into one slab.
   static constexpr uint64_t kLargest = kSlab / 2;
 
-  /// An address for bytes; 0: no slab has room.
+  /// Returns an address for bytes; 0: no slab has room.
   uint64_t take(uint64_t bytes);
   /// Adds memory for more blocks; its address is a multiple of kSlab.
   void add_slab(uint64_t address, uint64_t ordinal);
-  /// False: no block starts there. *slab: the slab that held it, if that was its last block (the slab is
-  /// forgotten); else 0.
+  /// Frees a block. False: none starts there. *slab: the slab that held it, if that was its last block (the
+  /// slab is forgotten); else 0.
   bool give_back(uint64_t address, uint64_t boundaries, const LastUse& use, uint64_t* slab);
-  /// Adds what may still use blocks that were given back before that boundary.
+  /// Adds the possible uses of blocks freed before that boundary.
   void add_uses(uint64_t before, LastUses* uses) const { api::add_uses(resting_, before, uses); }
-  /// Frees what was given back before that boundary and is used no more. False: there was nothing.
+  /// Frees blocks whose rest began before that boundary and whose last use is over. False: there were none.
   bool end_rests(uint64_t before, const LastUses& over);
   bool rests() const { return !resting_.empty(); }
-  /// The block that holds all of [address, address + bytes), or nullptr.
+  /// Returns the block that holds all of [address, address + bytes), or nullptr.
   const Block* find(uint64_t address, uint64_t bytes) const;
-  /// Notes that somebody names what is live in the blocks that lie wholly in the range, or no longer.
+  /// Notes whether the content of the blocks that lie wholly in the range is followed.
   void follow(uint64_t address, uint64_t bytes, bool followed);
-  /// The slabs, as blocks; a slab is followed if all its blocks are.
+  /// Returns the slabs as blocks; a slab is followed if all its blocks are.
   std::vector<Block> slabs() const;
 
  private:

@@ -1,14 +1,14 @@
-// Packs the arguments of a library's call into slots: what the functions of all libraries have in common.
+// Packs the arguments of a library's call into slots: the common part for the functions of all libraries.
 //
-// Used by blas_call.h and dnn_call.h, which derive from it. Promise: the first argument that is wrong decides
-// the call's status.
+// Used by blas_call.h and dnn_call.h, which derive from it. Promise: the first wrong argument decides the
+// call's status.
 #pragma once
 #include "api/common/visible_devices.h"
 #include "call_record.h"
 
 namespace jitc::api {
 
-/// Whether the address is the device's: one that host memory is read from would end the process.
+/// Returns whether the address is the device's: reading it as host memory would end the process.
 inline bool on_device(const void* at) {
   return Node::instance().owner(reinterpret_cast<uint64_t>(at)) != nullptr;
 }

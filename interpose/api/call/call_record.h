@@ -1,8 +1,8 @@
-// A library's call as the program made it, the objects that it needs as the calls that made them, and the
-// payload of an op with both.
+// Record of a library's call as the program made it, of the objects that it needs as the calls that made
+// them, and the payload of an op with both.
 //
-// Used by the functions of cuBLAS, cuBLASLt and cuDNN. Promises: a record with several owners is never
-// changed; equal objects become equal bytes; a record keeps those that it mentions alive, even if the program
+// Used by the functions of cuBLAS, cuBLASLt and cuDNN. Promises: a record with several owners never changes;
+// equal objects become equal bytes; a record keeps the objects that it mentions alive, even if the program
 // has destroyed them.
 #pragma once
 #include <map>
@@ -17,7 +17,7 @@ namespace jitc::api {
 struct ObjectRecord;
 using ObjectPointer = std::shared_ptr<const ObjectRecord>;
 
-/// One call as it travels, except that an object is an index into mentioned.
+/// Call in its transmitted form, except that an object is an index into mentioned.
 class CallSlots : public CallWriter {
  public:
   CallSlots() { begin(0); }
@@ -44,19 +44,19 @@ struct ObjectRecord {
   const CallSlots* find(uint32_t function, int64_t part = -1) const;
 };
 
-/// A slot of a call; the number 0 if there is none.
+/// Returns a slot of a call; the number 0 if there is none.
 SlotView slot_at(const CallSlots& slots, size_t at);
-/// The bytes of the array in a slot of a call; empty if there is none.
+/// Returns the bytes of the array in a slot of a call; empty if there is none.
 std::span<const std::byte> array_at(const CallSlots& slots, size_t at);
 
-/// The payload of an op: objects, each behind those that it mentions, and a call.
+/// Payload of an op: objects, each behind those that it mentions, and a call.
 class CallPayload {
  public:
   void add(const ObjectPointer& record);
   void add_call(uint32_t function, const CallSlots& slots);
   uint32_t objects() const { return static_cast<uint32_t>(places_.size()); }
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// A hash that is the same for every use of a call: without the addresses in the call itself.
+  /// Returns a hash that is the same for every use of a call: without the addresses in the call itself.
   uint64_t question() const;
 
  private:

@@ -1,7 +1,7 @@
-// Questions to the libraries of the sessions' workers, and their answers, which are kept.
+// Questions to the libraries of the sessions' workers, and cache of their answers.
 //
-// Used by dnn_call.cpp and lt_call.cpp. Promises: a question that was answered is not asked again; an answer
-// that the worker could not give, or that may be another one next time, is not kept.
+// Used by dnn_call.cpp and lt_call.cpp. Promises: an answered question is not asked again; an answer that the
+// worker could not give, or that may change, is not cached.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,23 +11,23 @@
 
 namespace jitc::api {
 
-/// A status of the library, and bytes: what was asked for, or the library's words on a failure.
+/// Status of the library, and bytes: the result, or the library's message on a failure.
 struct Answer {
   Status status;
   std::vector<std::byte> bytes;
-  bool from_library = true;  // else the worker gave none, and said why
+  bool from_library = true;  // else the worker gave none, and the reason
   std::string text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 };
-/// The worker's result as an answer; failed: the library's status where the worker gives none, which is said
-/// once.
+/// Returns the worker's result as an answer; failed: the library's status if the worker gives none, which is
+/// reported once.
 Answer read_answer(const session::Result& result, const char* name, Status failed);
 
-/// False: the question was not answered yet, or the answer is forgotten.
+/// Returns a cached answer. False: the question was not answered yet, or the answer is forgotten.
 bool known_answer(const Session& session, const ImageHash& question, Answer* out);
 void keep_answer(const Session& session, const ImageHash& question, const Answer& answer);
 
-/// The answer to an op with that payload. failed: as for read_answer; transient: statuses from there on may
-/// be others next time.
+/// Returns the answer to an op with that payload. failed: as for read_answer; transient: statuses from there
+/// on may differ next time.
 template <class Op>
 Answer ask(Session& session, const Op& op, std::span<const std::byte> payload, const char* name,
            Status failed, Status transient) {

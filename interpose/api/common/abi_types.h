@@ -1,5 +1,5 @@
-// The structures that cross the API by value or are filled in as a whole, as the C ABI has them; and numbers
-// of CUDA that more than one source needs.
+// Structures of the C ABI that cross the API by value or are filled in as a whole; and numbers of CUDA that
+// several sources need.
 //
 // Included by the generated wrappers and the API layer. Promises: each type has the size and layout of
 // NVIDIA's own, of CUDA 13 and NCCL 2.28 (tests/unit/interpose/api/check proves it); NVIDIA's headers are not
@@ -50,7 +50,7 @@ struct AllocationProp {
   uint8_t reserved[4];
 };
 
-/// CUdevice_attribute, cudaDeviceAttr: what is asked by name here.
+/// CUdevice_attribute, cudaDeviceAttr: those used by name here.
 enum DeviceAttribute : int32_t {
   kMaxThreadsPerBlock = 1,
   kMaxBlockX = 2,  // y and z follow

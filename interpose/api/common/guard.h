@@ -1,4 +1,4 @@
-// The guard between an exported symbol and the hand-written function behind it.
+// Guard between an exported symbol and the hand-written function behind it.
 //
 // Included by the generated wrappers and the loader. Promises: no exception leaves; the runtime API's last
 // error is kept per thread; in a child made by fork, no function that needs the service is called.
@@ -12,7 +12,7 @@
 
 namespace jitc::api {
 
-/// The status of a call; an exception becomes one of the given statuses.
+/// Returns the status of a call; an exception becomes one of the given statuses.
 template <bool kNeedsService, class Call>
 Status run_guarded(Call&& call, Status in_child, Status no_memory, Status unknown) noexcept {
   try {
@@ -51,30 +51,30 @@ Status guard_cudnn(Call&& call) noexcept {
   return run_guarded<kNeedsService>(call, kNotInitialized, kNoHostMemory, kInternalError);
 }
 
-/// For a function that the spec refuses: says once what to do, returns the not-supported error of the API.
+/// Refuses a function that the spec refuses: prints advice once, returns the API's not-supported error.
 Status refuse_cudart(const char* name, const char* advice) noexcept;
-/// caller: an address in the calling code; if that is a library that is not served, the message names it.
+/// Refuses likewise. caller: an address in the calling code; an unserved library there is named.
 Status refuse_driver(const char* name, const char* advice, const void* caller = nullptr) noexcept;
 Status refuse_nccl(const char* name, const char* advice) noexcept;
 Status refuse_cublas(const char* name, const char* advice) noexcept;
 Status refuse_cublaslt(const char* name, const char* advice) noexcept;
 Status refuse_cudnn(const char* name, const char* advice) noexcept;
 
-/// A library of NVIDIA that is not served: how the name of its file begins, its title, what helps instead.
+/// Library of NVIDIA that is not served: the start of its file name, its title, and advice.
 struct Unserved {
   const char *file, *title, *instead;
 };
 extern const Unserved kUnserved[];
 extern const unsigned kUnservedCount;
-/// Of a package whose libraries have a CUDA runtime linked in: a part of their files' paths, and what helps.
+/// Package whose libraries have a CUDA runtime linked in: a part of their files' paths, and advice.
 struct StaticRuntime {
   const char *part, *instead;
 };
 extern const StaticRuntime kStaticRuntimes[];
 extern const unsigned kStaticRuntimeCount;
-/// The library that holds the address, if that library is not served; else null.
+/// Returns the library that holds the address if it is not served; else null.
 const Unserved* unserved_library(const void* address);
-/// For an entry of such a library: says once that it is not served, returns the library's own status.
+/// Refuses an entry of such a library: reports once that it is not served, returns the library's own status.
 Status refuse_unserved(const Unserved& library, const char* name, Status status) noexcept;
 
 }  // namespace jitc::api

@@ -1,10 +1,10 @@
-// The table class for everything that the program holds a handle of.
+// Table class for all objects that the program holds a handle of.
 //
 // Used by stream, event, collective, mapping, blas, blaslt and dnn. Promises: a handle is never reused for
 // another object, so a stale or invented one is recognized; look-ups copy the object out and never block each
-// other; a table that is as full as one program may have it takes no more. A handle looks like an
-// even, non-negative, non-zero 64-bit number and is never dereferenced: 22 bits generation, 24 bits slot, 8
-// bits kind, 8 zero bits.
+// other; a table at the limit for one program accepts no more. A handle looks like an even, non-negative,
+// non-zero 64-bit number and is never dereferenced: 22 bits generation, 24 bits slot, 8 bits kind, 8 zero
+// bits.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -36,18 +36,18 @@ enum class Kind : uint8_t {
   group_event = 64,
 };
 
-/// A number for something that is in no table. It is never given out twice and is never an address of the
+/// Returns a number for an object in no table. It is never returned twice and is never an address of the
 /// program, so that the two cannot be confused.
 uint64_t new_handle(Kind kind);
 
-/// kGenerations: how often a slot is used before a handle may come again (with kResting slots in between,
-/// after 272 million objects that have been destroyed).
+/// Table of objects. kGenerations: how often a slot is used before a handle may come again (with kResting
+/// slots in between, after 272 million destroyed objects).
 template <class T, Kind kKind, uint32_t kGenerations = 1u << 22>
 class HandleTable {
  public:
   using Value = T;
 
-  /// 0: there are `most` of them already.
+  /// Adds a value; 0: there are `most` of them already.
   uint64_t add(const T& value, size_t most = kSlots - 1) {
     std::unique_lock lock(mutex_);
     if (slots_.size() - free_.size() >= most) return 0;

@@ -1,16 +1,15 @@
-// A latch on something that is made once and needs the service for it.
+// Latch on something that is made once and needs the service for it.
 //
-// Like std::call_once, but an attempt that failed is made again by the next thread. Used by module_image,
-// kernels and variables, for what is made on first use. Promises: no mutex is held while the thread that
-// holds the latch asks the service; waiting threads sleep. It is locked with std::lock_guard, so an exception
-// gives it back.
+// Like std::call_once, but the next thread repeats a failed attempt. Used by module_image, kernels and
+// variables, for objects made on first use. Promises: no mutex is held while the thread that holds the latch
+// calls the service; waiting threads sleep. It is locked with std::lock_guard, so an exception releases it.
 #pragma once
 #include <condition_variable>
 #include <mutex>
 
 namespace jitc::api {
 
-/// Part of the object that is made.
+/// Latch, part of the object that is made.
 class OnceLatch {
  public:
   OnceLatch() = default;
@@ -33,7 +32,7 @@ class OnceLatch {
     std::mutex mutex;
     std::condition_variable changed;
   };
-  // First uses are rare: one for all will do. Never destroyed, threads may wait at exit.
+  // Shared by all latches, since first uses are rare. Never destroyed: threads may wait at exit.
   static Shared& shared() {
     static auto& out = *new Shared;
     return out;

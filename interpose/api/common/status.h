@@ -1,5 +1,5 @@
-// Statuses of the API layer: the numbers of CUDA, NCCL and cuBLAS that it gives by itself, the last
-// error, and the last refusal.
+// Statuses of the API layer: the numbers of CUDA, NCCL and cuBLAS that it returns itself, the last error, and
+// the last refusal.
 //
 // Included by everything in api/. Promise: a status of the service becomes a number that CUDA knows.
 #pragma once
@@ -15,7 +15,7 @@ namespace jitc::api {
 
 using Status = int32_t;
 
-/// cudaError_t; where the driver's API has an error at all, its number is the same.
+/// cudaError_t; an error that the driver's API also has, has the same number there.
 inline constexpr Status kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3,
                         kInvalidPitch = 12, kInvalidMemcpyDirection = 21, kInvalidDeviceFunction = 98,
                         kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200, kInvalidContext = 201,
@@ -30,17 +30,16 @@ inline constexpr Status kBlasNotInitialized = 1, kBlasAllocFailed = 3, kBlasInva
 
 /// Remembers an error for cudaGetLastError (not kNotReady, which is no error); returns it.
 Status keep_error(Status status);
-/// Remembers what the calling thread was refused, and why: the text that kNotSupported has for it from now
-/// on.
+/// Remembers what the calling thread was refused, and why: the text of kNotSupported for it from now on.
 void keep_refusal(const std::string& why);
-/// That text; nullptr: nothing was refused.
+/// Returns that text; nullptr: nothing was refused.
 const char* last_refusal();
-/// A status from the service as the program may see it.
+/// Returns a status of the service as the program may see it.
 Status from_result(uint32_t status);
-/// For a program that has as many of a kind as it may have (jitc/limits.h): says so once, returns the error.
+/// Reports once that the program has reached a limit (jitc/limits.h), returns the error.
 Status too_many(const char* what, size_t most);
 
-/// Why a submit gave no sequence: the session is over, or the op was larger than the protocol allows.
+/// Returns why a submit gave no sequence: the session is over, or the op exceeded the protocol's limit.
 Status not_submitted(const session::Session& session);
 inline Status submitted(const session::Session& session, uint64_t sequence) {
   return sequence ? kSuccess : not_submitted(session);

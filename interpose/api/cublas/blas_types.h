@@ -1,7 +1,6 @@
-// Element and scalar types of cuBLAS by their numbers, for calls that travel as they are.
+// Element and scalar types of cuBLAS by their numbers, for calls that are sent unchanged.
 //
-// Used by blas_call, lt_call and matmul. Promise: 0 for a number that no CUDA version before 14 has given
-// out.
+// Used by blas_call, lt_call and matmul. Promise: 0 for a number that no CUDA version before 14 has defined.
 #pragma once
 #include <cstdint>
 
@@ -51,7 +50,7 @@ enum Compute : uint32_t {
   kCompute64FEmulatedFixed = 79,
 };
 
-/// Whether a cudaDataType_t is a complex one.
+/// Returns whether a cudaDataType_t is complex.
 constexpr bool is_complex(int32_t type) {
   switch (type) {
     case kComplexF32:
@@ -72,7 +71,7 @@ constexpr bool is_complex(int32_t type) {
   }
 }
 
-/// Bytes of one element of a cudaDataType_t that a scalar can have; 0: none.
+/// Returns the bytes of one element of a cudaDataType_t that a scalar can have; 0: none.
 constexpr uint32_t element_bytes(int32_t type) {
   switch (type) {
     case kI8:
@@ -109,8 +108,8 @@ constexpr uint32_t element_bytes(int32_t type) {
   }
 }
 
-/// Bytes of alpha and beta for a cublasComputeType_t and the type of C (cublasGemmEx and its kin); 0:
-/// unknown.
+/// Returns the bytes of alpha and beta for a cublasComputeType_t and the type of C (cublasGemmEx and its
+/// kin); 0: unknown.
 constexpr uint32_t scalar_bytes(int32_t compute, int32_t type_c) {
   const uint32_t twice = is_complex(type_c) ? 2 : 1;
   switch (compute) {

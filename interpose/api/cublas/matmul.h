@@ -1,7 +1,6 @@
-// The matmul op: types, scalars, checks, submission, as cuBLAS and cuBLASLt share them.
+// Matmul op: types, scalars, checks, submission, shared by cuBLAS and cuBLASLt.
 //
-// Used by blas.cpp and blaslt.cpp. Promise: operands of a product that is submitted lie in one session's
-// memory.
+// Used by blas.cpp and blaslt.cpp. Promise: operands of a submitted product lie in one session's memory.
 #pragma once
 #include "api/stream/stream.h"
 #include "blas_types.h"
@@ -12,9 +11,9 @@ namespace jitc::api {
 /// cublasLtEpilogue_t: those that the software device has; a bias goes with each of them.
 enum Epilogue : uint32_t { kNoEpilogue = 1, kRelu = 2, kBiasAdded = 4, kGelu = 32 };
 
-/// Bytes of an element; 0: not served.
+/// Returns the bytes of an element; 0: not served.
 uint64_t type_bytes(uint32_t type);
-/// The type of alpha and beta for a compute type; false: that type is not served.
+/// Finds the type of alpha and beta for a compute type; false: that type is not served.
 bool scale_type_of(uint32_t compute, uint32_t* scale_type);
 /// Sets alpha and beta: their values if they are on the host, else their addresses.
 Status set_scalars(ops::Matmul* op, const void* alpha, const void* beta, bool on_device);

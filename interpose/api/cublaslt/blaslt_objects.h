@@ -1,4 +1,4 @@
-// Objects of cuBLASLt as its product sees them.
+// Objects of cuBLASLt as needed by its product.
 //
 // Used by blaslt.cpp and lt_call.cpp.
 #pragma once
@@ -20,7 +20,7 @@ struct Desc {
   uint32_t epilogue = kNoEpilogue;
   uint64_t bias = 0;
   int32_t bias_type = -1;
-  bool unserved = false;  // it has an attribute that changes the result and that the software device lacks
+  bool unserved = false;  // has an attribute that changes the result and that the software device lacks
   LtRecord record;
 };
 
@@ -28,7 +28,7 @@ bool is_lt_handle(uint64_t handle);
 bool is_preference(uint64_t handle);
 bool find_layout(uint64_t handle, Layout* out);
 bool find_desc(uint64_t handle, Desc* out);
-/// The records of the same objects, for a device with kernels; false: there is no such object.
+/// Copies the records of the same objects, for a device with kernels; false: there is no such object.
 bool copy_desc_record(uint64_t handle, LtRecord* out);
 bool write_desc(uint64_t handle, CallWriter& out);
 bool write_layout(uint64_t handle, CallWriter& out);

@@ -1,14 +1,14 @@
 // cuBLASLt on a device with kernels: heuristic and product come from the worker's library.
 //
-// Called by blaslt.cpp. Promises: a question that was answered before is answered without waiting; a product
-// carries the program's algorithm byte for byte.
+// Called by blaslt.cpp. Promises: a repeated question is answered without waiting; a product carries the
+// program's algorithm byte for byte.
 #pragma once
 #include "api/common/abi_types.h"
 #include "api/common/status.h"
 
 namespace jitc::api {
 
-/// The objects of a product, as handles. preference: 0 in a product.
+/// Objects of a product, as handles. preference: 0 in a product.
 struct LtHandles {
   uint64_t lt, desc, a, b, c, d, preference;
 };

@@ -1,8 +1,8 @@
-// A cuBLASLt object as the program made it: the arguments of its creation and all attributes that were set.
+// Record of a cuBLASLt object as the program made it: the arguments of its creation and all attributes set.
 //
-// Kept by blaslt_objects.cpp beside what the software device needs; written by lt_call.cpp as the calls that
-// make the same object in the worker. Promise: equal objects become equal bytes, in whatever order their
-// attributes were set.
+// blaslt_objects.cpp keeps it beside the software device's data; lt_call.cpp writes it as the calls that make
+// the same object in the worker. Promise: equal objects become equal bytes, in any order of setting their
+// attributes.
 #pragma once
 #include <array>
 #include <initializer_list>
@@ -19,14 +19,14 @@ class LtRecord {
   LtRecord() = default;
   LtRecord(ops::ObjectKind kind, std::initializer_list<int64_t> create);
 
-  /// NOT_SUPPORTED (said once) for an attribute that does not travel, INVALID_VALUE for one of another size.
+  /// Sets an attribute. NOT_SUPPORTED (reported once) if it cannot be sent, INVALID_VALUE for another size.
   Status set(int32_t attribute, const void* value, size_t size);
-  /// As set; NOT_SUPPORTED when it was not.
+  /// Returns an attribute as set; NOT_SUPPORTED when it was not.
   Status get(int32_t attribute, void* value, size_t size, size_t* written) const;
   bool has(int32_t attribute) const { return find(attribute) != nullptr; }
-  /// A 32-bit attribute as set, or fallback.
+  /// Returns a 32-bit attribute as set, or fallback.
   int32_t number(int32_t attribute, int32_t fallback) const;
-  /// An argument of its creation.
+  /// Returns an argument of its creation.
   int64_t argument(size_t at) const;
   void write_to(CallWriter& out) const;
 

@@ -1,8 +1,8 @@
-// cuDNN calls that travel as they are: what generated_dnn_client.cpp is made of.
+// cuDNN calls that are sent unchanged: the parts of generated_dnn_client.cpp.
 //
 // Used by that file and the other dnn_*.cpp. Promises: a call with a wrong handle, descriptor or array sends
-// nothing and returns cuDNN's status for it; host memory is read before the call returns; a question that was
-// answered is not asked again; only the first call of its kind waits for the library's status.
+// nothing and returns cuDNN's status for it; host memory is read before the call returns; an answered
+// question is not asked again; only the first call of its kind waits for the library's status.
 #pragma once
 #include <vector>
 
@@ -32,7 +32,7 @@ enum DnnType : int32_t {
   kDnnComplexF32 = 20,
   kDnnComplexF64 = 21,
 };
-/// Bytes of an element of a cudnnDataType_t; 0: none, or less than one.
+/// Returns the bytes of an element of a cudnnDataType_t; 0: none, or less than one.
 constexpr uint32_t dnn_element_bytes(int32_t data_type) {
   switch (data_type) {
     case kDnnI8:
@@ -61,25 +61,25 @@ constexpr uint32_t dnn_element_bytes(int32_t data_type) {
   }
 }
 
-/// Bytes of alpha or beta of a call with the descriptor's data.
+/// Returns the bytes of alpha or beta of a call with the descriptor's data.
 uint32_t scalar_bytes(uint64_t descriptor);
-/// An extent of a tensor; 0: there is none.
+/// Returns an extent of a tensor; 0: there is none.
 int64_t size_of(uint64_t tensor, size_t dimension);
-/// Of an array of a call, because a record has at most 4 MiB.
+/// Limit of an array in a call, because a record has at most 4 MiB.
 inline constexpr int64_t kMostNumbers = 1 << 18;
-/// The sum of count numbers; -1: one is negative, or there are more than an array may have.
+/// Returns the sum of count numbers; -1: one is negative, or there are more than an array may have.
 int64_t sum_of(const int32_t* numbers, int64_t count);
 
-/// What only cuDNN's functions take.
+/// Arguments that only cuDNN's functions have.
 template <class Derived>
 class DnnArguments : public CallArguments<Derived> {
  public:
-  /// A handle takes no slot.
+  /// Checks a handle, which takes no slot.
   Derived& uses(uint64_t handle) {
     DnnHandle found;
     return find_dnn(handle, &found) ? self() : fail(kDnnBadParam);
   }
-  /// 0 is passed on: the library allows it for some descriptors and refuses it for others.
+  /// Adds a descriptor. Passes 0 on: the library allows it for some descriptors and refuses it for others.
   Derived& descriptor(uint64_t handle, ops::ObjectKind kind) {
     DnnDescriptor found;
     if (!handle) return slots_.null(), self();
@@ -104,7 +104,7 @@ class DnnArguments : public CallArguments<Derived> {
   Derived& self() { return static_cast<Derived&>(*this); }
 };
 
-/// A function that sets a descriptor.
+/// Function that sets a descriptor.
 class DnnChange : public DnnArguments<DnnChange> {
  public:
   DnnChange(ops::ObjectKind kind, uint64_t changed, const char* name, uint32_t function);
@@ -120,11 +120,11 @@ class DnnChange : public DnnArguments<DnnChange> {
   std::vector<int32_t> sizes_;
 };
 
-/// A function that asks or computes.
+/// Function that asks or computes.
 class DnnCall : public DnnArguments<DnnCall> {
  public:
   DnnCall(uint64_t handle, const char* name, uint32_t function);
-  /// Where an answer is to be written; null: that one is not wanted, but another one.
+  /// Sets the destination of an answer; null: another answer is wanted, not this one.
   DnnCall& result(void* at, uint64_t bytes);
   Status ask();
   Status run();
@@ -140,11 +140,11 @@ class DnnCall : public DnnArguments<DnnCall> {
   std::vector<Wanted> wanted_;
 };
 
-/// The answer to the payload's question, which is kept. calls: 1, or 0 if descriptors are only to be made.
+/// Returns the cached answer to the payload's question. calls: 1, or 0 to make descriptors only.
 Answer dnn_ask(const StreamRef& stream, const CallPayload& payload, uint32_t calls, const char* name);
-/// The worker's result as an answer.
+/// Returns the worker's result as an answer.
 Answer dnn_answer(const session::Result& result, const char* name);
-/// The version of the session's libcudnn; false, with one message: it has none.
+/// Returns the version of the session's libcudnn; false, with one message: it has none.
 bool dnn_version(Session& session, uint64_t* version);
 
 }  // namespace jitc::api

@@ -1,7 +1,7 @@
-// The cuDNN descriptors of the program.
+// cuDNN descriptors of the program.
 //
-// Used by the dnn_*.cpp files. Promise: a descriptor that is not there, or of another kind, gives cuDNN's own
-// status and never a crash.
+// Used by the dnn_*.cpp files. Promise: a descriptor that does not exist, or of another kind, gives cuDNN's
+// own status and never a crash.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,7 +15,7 @@ namespace jitc::api {
 /// Execution of a plan on sessions (dnn_plan.cpp).
 class DnnPlan;
 
-/// What a cudnn...Descriptor_t stands for.
+/// State of a cudnn...Descriptor_t.
 struct DnnDescriptor {
   std::shared_ptr<ObjectRecord> record;
   int32_t type = -1;  // cudnnBackendDescriptorType_t
@@ -26,7 +26,7 @@ struct DnnDescriptor {
 };
 Status create_descriptor(ops::ObjectKind kind, uint64_t* made, int32_t type = -1);
 Status destroy_descriptor(ops::ObjectKind kind, uint64_t gone);
-/// False: there is none of this kind.
+/// Finds a descriptor. False: there is none of this kind.
 bool find_descriptor(ops::ObjectKind kind, uint64_t handle, DnnDescriptor* out);
 /// Calls change(DnnDescriptor&) with a record that has no other owner. BAD_PARAM: there is none of this kind.
 Status change_descriptor(ops::ObjectKind kind, uint64_t handle,

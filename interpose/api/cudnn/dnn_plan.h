@@ -1,4 +1,4 @@
-// An execution plan of cuDNN's graph API: sent to a worker at its first execution, executed with tensors.
+// Execution plan of cuDNN's graph API: sent to a worker at its first execution, executed with tensors.
 //
 // Used by dnn_graph.cpp. Promises: a worker has the plan before an execution; the first execution on a GPU
 // waits for the library's status, later ones do not; a plan that a CUDA graph has captured is never dropped.
@@ -19,7 +19,7 @@ class DnnPlan {
   DnnPlan(const DnnPlan&) = delete;
   DnnPlan& operator=(const DnnPlan&) = delete;
 
-  /// pack: the variant pack, as it was set.
+  /// Executes the plan. pack: the variant pack, as it was set.
   Status execute(const StreamRef& stream, const ObjectRecord& pack);
 
  private:
@@ -31,7 +31,7 @@ class DnnPlan {
   void note(const Session* session, bool captured);
 
   const ObjectPointer record_;
-  std::map<int64_t, uint64_t> by_value_;  // tensors whose value comes with the pack: identifier -> bytes
+  std::map<int64_t, uint64_t> by_value_;  // tensors passed by value with the pack: identifier -> bytes
   std::mutex mutex_;
   std::map<Session*, Loaded> loaded_;
 };

@@ -1,4 +1,4 @@
-// A device's attributes, as cudaDeviceGetAttribute gives them.
+// Attributes of a device, as cudaDeviceGetAttribute returns them.
 //
 // Called by: gpu_questions.cpp; device.cpp defines it.
 #pragma once
@@ -6,7 +6,7 @@
 
 namespace jitc::api {
 
-/// By CUdevice_attribute; 0 for what the device does not have.
+/// Returns the attribute by CUdevice_attribute; 0 if the device does not have it.
 int attribute_of(int32_t number, const GpuInfo& gpu);
 
 }  // namespace jitc::api

@@ -1,7 +1,7 @@
 // Pinned memory that a session's worker shares: blocks in one file that both processes map at one address.
 //
-// Used by host_memory.cpp. Promises: memory that is given back leaves no page behind; outside of blocks
-// nothing can be read or written by mistake.
+// Used by host_memory.cpp. Promises: freed memory leaves no page behind; outside of blocks nothing can be
+// read or written by mistake.
 #pragma once
 #include <map>
 #include <mutex>
@@ -14,11 +14,11 @@ namespace jitc::api {
 class PinnedSpace {
  public:
   explicit PinnedSpace(const session::PinnedRegion& region);
-  /// Why there is no shared memory; empty if there is.
+  /// Returns why there is no shared memory; empty if there is.
   const std::string& missing() const { return missing_; }
-  /// Zeroed memory of whole pages; nullptr: no room left for it.
+  /// Returns zeroed memory of whole pages; nullptr: no room left for it.
   void* take(uint64_t bytes);
-  /// bytes as given to take.
+  /// Frees memory. bytes: as passed to take.
   void give_back(void* memory, uint64_t bytes);
   static uint64_t rounded(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 

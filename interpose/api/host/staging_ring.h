@@ -1,10 +1,9 @@
-// Memory through which copies of pageable memory pass between the program and the worker: the slots of a ring
-// that both have mapped, so that each side moves the bytes once and no socket carries them.
+// Staging memory for copies of pageable memory between the program and the worker: the slots of a ring that
+// both have mapped, so that each side moves the bytes once and no socket carries them.
 //
-// Used by host_copy.cpp. Promises: a slot is taken by one copy at a time; one to the device keeps it until
-// the op is in the worker's journal, which has the bytes then, and one to the host until the program has
-// them; no lock is held across a wait. A ring is made by the first copy that it is worth for, and never
-// destroyed.
+// Used by host_copy.cpp. Promises: one copy at a time uses a slot; a copy to the device keeps it until the op
+// is in the worker's journal, which has the bytes then, and one to the host until the program has them; no
+// lock is held across a wait. The first copy that benefits from a ring makes it; it is never destroyed.
 #pragma once
 #include <cstddef>
 #include <mutex>
@@ -18,14 +17,15 @@ namespace jitc::api {
 class StagingRing {
  public:
   static constexpr uint64_t kSlotBytes = kPiece;
-  /// nullptr: the session's worker shares no memory, or has too little, or the session is over.
+  /// Returns the session's ring; nullptr: its worker shares no memory, or has too little, or the session is
+  /// over.
   static StagingRing* of(Session& session);
 
   StagingRing(Session& session, std::byte* memory, size_t slots);
-  /// A free slot, once the worker has journaled the oldest copy to the device if there is none. nullptr:
-  /// copies to the host have all of them, or the session is over.
+  /// Returns a free slot, after waiting for the worker to journal the oldest copy to the device if there is
+  /// none. nullptr: copies to the host have all of them, or the session is over.
   std::byte* take();
-  /// The op that copies a slot to the device has this sequence.
+  /// Notes the sequence of the op that copies a slot to the device.
   void sent(const std::byte* memory, uint64_t sequence);
   void give_back(const std::byte* memory);
 
@@ -42,7 +42,7 @@ class StagingRing {
 
   Session& session_;
   std::byte* const memory_;
-  std::mutex mutex_;  // the rest
+  std::mutex mutex_;  // guards the rest
   std::vector<Slot> slots_;
   size_t next_ = 0;
 };

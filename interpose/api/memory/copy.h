@@ -1,6 +1,6 @@
 // Copies of the program, in all forms.
 //
-// Used by the functions of copy.cpp and by what copies for a call of its own (symbols, results of cuBLAS).
+// Used by the functions of copy.cpp and by calls that copy as a part of their work (symbols, cuBLAS results).
 #pragma once
 #include "api/stream/stream.h"
 

@@ -1,4 +1,4 @@
-// What memory a range of addresses is, found out once.
+// Kind of memory in a range of addresses, determined once.
 //
 // Called by: copies, for each of their two sides; pointer.cpp. Promise: a look-up asks no other process.
 #pragma once
@@ -9,10 +9,10 @@ namespace jitc::api {
 
 struct Place {
   uint64_t address = 0;
-  Session* session = nullptr;  // of a GPU whose memory, or variable, it is; nullptr: host memory
-  bool whole = true;           // false: not all of it is in allocations of that GPU, or in one variable
+  Session* session = nullptr;  // of the GPU that owns the memory or variable; nullptr: host memory
+  bool whole = true;           // false: not entirely in allocations of that GPU, or in one variable
   Block block;                 // of the GPU's memory, that holds the address
-  HostRange host;              // where it is host memory
+  HostRange host;              // for host memory
 
   bool on_device() const { return session != nullptr; }
 };

@@ -18,7 +18,7 @@ class KernelTable {
     const Named* found = table_.find(key);
     return found ? found->kernel.load(std::memory_order_acquire) : nullptr;
   }
-  /// kernel nullptr: forgets the key.
+  /// Sets the kernel of a key; nullptr: forgets the key.
   void set(uint64_t key, Kernel* kernel) {
     const std::lock_guard lock(mutex_);
     table_.update(key, [&](Named& one) { one.kernel.store(kernel, std::memory_order_release); });

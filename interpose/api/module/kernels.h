@@ -1,5 +1,5 @@
-// Kernels: looked up in a module at their first use on a device; from then on, parameters and attributes are
-// known in the process.
+// Kernels: looked up in a module at their first use on a device; from then on, the process knows their
+// parameters and attributes.
 //
 // Used by launch.cpp, function.cpp, occupancy.cpp, module.cpp, library.cpp. Promises: finding a kernel that
 // is known on a device takes no lock; nothing here is destroyed, because another thread may be launching it.
@@ -14,7 +14,7 @@
 
 namespace jitc::api {
 
-/// A kernel on one device.
+/// Kernel on one device.
 struct Function {
   /// CUfunction_attribute by number.
   static constexpr size_t kAttributes = 16;
@@ -36,7 +36,7 @@ struct Function {
     kClusterSizeFree,
     kClusterPolicy,
   };
-  /// One answer of the device on occupancy.
+  /// Answer of the device on occupancy.
   struct Occupancy {
     ops::FunctionQuery asked;
     uint64_t answer;
@@ -49,15 +49,15 @@ struct Function {
   std::array<std::atomic<int32_t>, kAttributes> attributes{};
   std::array<uint32_t, 3> most_blocks{}, most_threads{};    // of the device, per dimension
   uint32_t most_threads_in_block = 0, multiprocessors = 0;  // of the device
-  std::shared_mutex mutex;                                  // of occupancy
+  std::shared_mutex mutex;                                  // guards occupancy
   std::vector<Occupancy> occupancy;
 };
 
 class Kernel {
  public:
   Kernel(ModuleImage& image, std::string name) : image_(image), name_(std::move(name)) {}
-  /// The kernel on the device. If it is not known yet, loads its module and looks it up; nullptr with the
-  /// reason.
+  /// Returns the kernel on the device. If it is not known yet, loads its module and looks it up; nullptr with
+  /// the reason.
   Function* on(Session& session, int device, Status* why);
   const std::string& name() const { return name_; }
   ModuleImage& image() const { return image_; }
@@ -71,18 +71,18 @@ class Kernel {
   std::array<std::atomic<Function*>, kMaxDevices> functions_{};
 };
 
-/// The kernel of a host function or handle; nullptr: there is none.
+/// Returns the kernel of a host function or handle; nullptr: there is none.
 Kernel* find_kernel(uint64_t key);
-/// The same, if it has been looked up before.
+/// Returns it if it has been looked up before.
 Kernel* known_kernel(uint64_t key);
-/// A handle of the image's kernel of that name, once it has been found on the device.
+/// Returns a handle of the image's kernel of that name, once it has been found on the device.
 Status get_kernel(ModuleImage& image, const char* name, int device, uint64_t* handle);
 void set_kernel(uint64_t key, Kernel* kernel);
-/// For an image that is unloaded: forgets its kernels.
+/// Forgets the kernels of an image that is unloaded.
 void forget_kernels(const ModuleImage& image);
-/// The kernel on the thread's device; unknown: the status when there is no such kernel.
+/// Returns the kernel on the thread's device; unknown: the status when there is no such kernel.
 Function* current_function(uint64_t key, Status unknown, Status* why);
-/// Sets an attribute; asks the device only if the value is another one.
+/// Sets an attribute; asks the device only if the value differs.
 Status set_attribute(Function& function, int32_t attribute, int32_t value);
 
 }  // namespace jitc::api

@@ -6,7 +6,7 @@
 
 namespace jitc::api {
 
-/// A handle of the library's module on a device, as long as the library lives.
+/// Returns a handle of the library's module on a device, valid as long as the library lives.
 uint64_t library_module(ModuleImage& image, int device);
 void forget_library_modules(const ModuleImage& image);
 

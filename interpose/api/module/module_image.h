@@ -1,7 +1,7 @@
-// A module image that a program brings along, and the modules made of it, one per device.
+// Module image supplied by the program, and the modules made of it, one per device.
 //
 // Used by registration.cpp (fat binaries of the program), module.cpp (one device), library.cpp (any device),
-// kernels.cpp and variables.cpp (what is inside). Promises: the image goes to the node at the first use on a
+// kernels.cpp and variables.cpp (its content). Promises: the image goes to the node at the first use on a
 // device; it is hashed once; an image is never destroyed, because another thread may be launching from it.
 #pragma once
 #include <array>
@@ -15,19 +15,19 @@ namespace jitc::api {
 class ModuleImage {
  public:
   static constexpr int kAnyDevice = -1;
-  /// The bytes must stay where they are until the image is unloaded.
+  /// Requires that the bytes stay in place until the image is unloaded.
   explicit ModuleImage(std::span<const std::byte> bytes, int only = kAnyDevice)
       : bytes_(bytes), only_(only) {}
-  /// With bytes of its own.
+  /// Makes an image that owns its bytes.
   explicit ModuleImage(std::vector<std::byte> bytes)
       : owned_(std::move(bytes)), bytes_(image_at(owned_.data())) {}
 
-  /// The virtual module on the device, loaded when it is not; 0 with the reason.
+  /// Returns the virtual module on the device, loaded on demand; 0 with the reason.
   uint64_t module_on(Session& session, int device, Status* why);
-  /// Unloads its modules from all devices. The caller has to forget its kernels and variables.
+  /// Unloads its modules from all devices. The caller must forget its kernels and variables.
   void unload();
   const ImageHash& hash();
-  /// The only device that it may be used on, or kAnyDevice.
+  /// Returns the only device that it may be used on, or kAnyDevice.
   int only() const { return only_; }
 
  private:

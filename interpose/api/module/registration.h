@@ -1,4 +1,4 @@
-// What compiled programs registered at load time, looked up by the address that stands for it.
+// Registrations that compiled programs made at load time, by the address that stands for each.
 //
 // Used by kernels.cpp, launch.cpp and function.cpp (kernels), symbol_copy.cpp (variables).
 #pragma once
@@ -11,12 +11,12 @@ namespace jitc::api {
 class Kernel;
 class ModuleImage;
 
-/// The kernel of a host function of the program; nullptr: not registered.
+/// Returns the kernel of a host function of the program; nullptr: not registered.
 Kernel* registered_kernel(uint64_t host_function);
-/// Its name, without making it a kernel.
+/// Returns its name, without making it a kernel.
 const char* registered_name(const void* host_function);
 
-/// What the program registered under a symbol; false: nothing.
+/// Registration of the program under a symbol; false: none.
 struct RegisteredSymbol {
   ModuleImage* image;
   std::string name;

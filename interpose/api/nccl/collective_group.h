@@ -1,5 +1,4 @@
-// Groups of NCCL calls: what is issued between ncclGroupStart and ncclGroupEnd of a thread is kept for the
-// end.
+// Groups of NCCL calls: calls between ncclGroupStart and ncclGroupEnd of a thread are kept for the end.
 //
 // Used by collective.cpp and communicator.cpp.
 #pragma once
@@ -10,11 +9,11 @@
 
 namespace jitc::api {
 
-/// Inside ncclGroupStart/End: an error fails the whole group. Returns the status.
+/// Fails the whole group inside ncclGroupStart/End. Returns the status.
 Status note_error(Status status);
-/// Inside ncclGroupStart/End: keep for the end. Outside: do it now.
+/// Keeps the call for the end inside ncclGroupStart/End. Outside: does it now.
 Status submit_or_collect(Session* session, uint64_t stream, const ops::CollectiveItem& item);
-/// The same for joining a communicator (waits for the other ranks).
+/// Does the same for joining a communicator (waits for the other ranks).
 Status join_or_collect(std::function<Status()> join);
 
 }  // namespace jitc::api

@@ -29,11 +29,11 @@ struct Communicator {
   int device = 0;
   int32_t ranks = 0, rank = 0;
 };
-/// False: not a live communicator.
+/// Finds a communicator. False: not a live one.
 bool find_communicator(uint64_t comm, Communicator* out);
 Status to_nccl(Status cuda);
 
-/// A pre-multiplied sum that the program made; false when op is none.
+/// Pre-multiplied sum that the program made; false when op is none.
 struct PremulSum {
   double scale = 1;
   uint64_t scale_address = 0;

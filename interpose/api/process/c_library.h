@@ -1,7 +1,7 @@
-// The C library's own look-ups, beside which ours stand (../loader/loader.cpp), and whose library an address
-// is in.
+// The C library's own look-ups, beside which ours stand (../loader/loader.cpp), and the library of an
+// address.
 //
-// Called by: the loader; parts of api/ that mean NVIDIA's own functions (look_up); refusals; PyTorch's start.
+// Called by: the loader; parts of api/ that need NVIDIA's own functions (look_up); refusals; PyTorch's start.
 // Promises: nothing is opened, and no lock is taken that the C library does not take.
 #pragma once
 #include <string_view>
@@ -10,17 +10,17 @@ namespace jitc::api {
 
 using Open = void* (*)(const char*, int) noexcept;
 using Find = void* (*)(void*, const char*) noexcept;
-/// dlopen and dlsym of the C library. They are asked for with their versions, which ours of the same names do
-/// not have.
+/// Return dlopen and dlsym of the C library. They are looked up with their versions, which ours of the same
+/// names do not have.
 Open real_open();
 Find real_find();
 
-/// What the library itself has under that name: dlsym of the C library.
+/// Returns the library's own symbol of that name: dlsym of the C library.
 void* look_up(void* library, const char* name);
 
-/// The name of a file without its folder.
+/// Returns the name of a file without its folder.
 std::string_view file_of(std::string_view path);
-/// The file of the library that the address lies in, if it is one of NVIDIA's in whose place we stand; else
+/// Returns the file of the library that the address lies in, if it is one of NVIDIA's that we replace; else
 /// empty.
 std::string_view replaced_library(const void* address);
 

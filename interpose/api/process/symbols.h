@@ -1,5 +1,5 @@
-// The driver's symbols by name, and the libraries in whose place we stand; the tables are in
-// generated_symbols.cpp. Used by entry_points.cpp and c_library.cpp.
+// Symbols of the driver by name, and the libraries that we replace; the tables are in generated_symbols.cpp.
+// Used by entry_points.cpp and c_library.cpp.
 #pragma once
 
 namespace jitc::api {
@@ -9,7 +9,7 @@ struct Symbol {
 };
 extern const Symbol kDriverSymbols[];
 extern const unsigned kDriverSymbolCount;
-/// How the names of their files begin: "libnccl".
+/// Starts of their file names: "libnccl".
 extern const char* const kServedLibraries[];
 extern const unsigned kServedLibraryCount;
 }  // namespace jitc::api

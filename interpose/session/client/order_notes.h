@@ -1,4 +1,4 @@
-// The notes that go with the ops of one session where the service checks their order (session/order_check.h).
+// Notes that accompany the ops of one session if the service checks their order (session/order_check.h).
 //
 // Called by: session_client.cpp, with the session's lock, so that nothing comes between a note and its op.
 #pragma once
@@ -10,12 +10,12 @@ class Session;
 
 class OrderNotes {
  public:
-  /// Puts what is to be known before the op into the queue.
+  /// Queues the information needed before the op.
   void before(const Session& session, const ops::OpHeader& op, SendQueue& queue);
 
  private:
   void tell_site(const ops::OpHeader& op, SendQueue& queue);
-  const char* told_ = nullptr;  // the place that the worker goes by
+  const char* told_ = nullptr;  // call site last sent to the worker
 };
 
 }  // namespace jitc::session

@@ -1,11 +1,11 @@
-// The ops of a session that the worker has not acknowledged yet, sent or not.
+// Queue of one session's ops that the worker has not acknowledged yet, sent or not.
 //
-// Called by: session_client.cpp, always under the session's lock. Promises: no I/O; sequence numbers
-// without gaps; an op stays here until it is acknowledged, so that it can be sent again to the next
-// worker; bytes that were handed out for sending stay where they are until they are acknowledged.
+// Called by: session_client.cpp, always under the session's lock. Promises: no I/O; sequence numbers without
+// gaps; an op stays here until it is acknowledged, so that it can be sent again to the next worker; bytes
+// handed out for sending stay in place until they are acknowledged.
 //
-// Records lie back to back in chunks. Sending is a cursor over them: a batch is what lies between the
-// cursor and the end. Acknowledged chunks are used again, so steady traffic touches the same memory.
+// Records lie back to back in chunks. A cursor over them marks what was sent: a batch lies between the cursor
+// and the end. Acknowledged chunks are reused, so steady traffic touches the same memory.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -29,7 +29,7 @@ class SendQueue {
   };
   enum class Acknowledged { good, unknown_op, lost_op };
 
-  /// Records from this size on come in a chunk of their own, filled outside the lock.
+  /// Size from which a record has a chunk of its own, filled outside the lock.
   static constexpr size_t kLarge = size_t{64} << 10;
 
   static size_t record_size(size_t op, size_t payload) { return (op + payload + 7) & ~size_t{7}; }
@@ -39,23 +39,23 @@ class SendQueue {
 
   /// Appends a small record; returns its sequence.
   uint64_t append(const ops::OpHeader* op, size_t op_size, std::span<const std::byte> payload);
-  /// A chunk for one large record: fill it with write_record (without the lock), then append it.
+  /// Returns a chunk for one large record: fill it with write_record (without the lock), then append it.
   std::unique_ptr<Chunk> large_chunk(size_t record);
   uint64_t append(std::unique_ptr<Chunk> chunk);
 
-  /// The next batch as spans of records, which counts as sent; 0 when everything was sent.
+  /// Returns the next batch as spans of records and marks it as sent; 0 when everything was sent.
   size_t next(std::span<const std::byte>* parts, size_t capacity);
   bool pending() const { return last_ != sent_; }
 
-  /// The worker has everything up to sequence.
+  /// Acknowledges everything up to sequence.
   Acknowledged acknowledge(uint64_t sequence);
-  /// A new worker has everything up to sequence: sends what follows (again).
+  /// Restarts with a new worker that has everything up to sequence: sends what follows (again).
   Acknowledged restart(uint64_t sequence);
 
-  /// Also without the lock: the worker's journal has everything up to here.
+  /// Returns the sequence up to which the worker's journal has everything; also without the lock.
   uint64_t acknowledged() const { return acknowledged_.load(std::memory_order_acquire); }
   uint64_t last() const { return last_; }
-  /// Bytes of the records that are kept.
+  /// Returns the bytes of the kept records.
   size_t bytes() const { return bytes_; }
 
  private:
@@ -67,8 +67,8 @@ class SendQueue {
   std::deque<std::unique_ptr<Chunk>> chunks_;
   std::vector<std::unique_ptr<Chunk>> free_;
   bool open_ = false;                        // the last chunk takes more records
-  bool in_step_ = false;                     // an optimizer step is under way, of whatever thread
-  size_t cursor_chunk_ = 0, cursor_at_ = 0;  // first record that was not sent
+  bool in_step_ = false;                     // an optimizer step is running, in any thread
+  size_t cursor_chunk_ = 0, cursor_at_ = 0;  // first unsent record
   uint64_t last_ = 0, sent_ = 0;
   std::atomic<uint64_t> acknowledged_{0};
   size_t bytes_ = 0;

@@ -1,8 +1,8 @@
-// The Session that the API layer uses: its send queue, its results, and the connection to its current worker.
+// Session as the API layer uses it: its send queue, its results, and the connection to its current worker.
 //
 // Called by: node.cpp (opens it), the API layer through session.h. It is never destroyed: threads of the
-// program may use it until the process is gone. session_client.cpp has the calls and what comes from the
-// worker, known_progress.cpp what is known without asking it, reconnect.cpp how a session finds its worker.
+// program may use it until the process ends. session_client.cpp has the calls and the worker's events,
+// known_progress.cpp what is known without asking the worker, reconnect.cpp the search for a worker.
 //
 // Locks: mutex_ is held for a few dozen instructions, never across a wait or a call out. Order: the
 // transport's I/O lock (held around the on_ functions), then mutex_.
@@ -26,15 +26,15 @@
 
 namespace jitc::session {
 
-/// Retry state while a session has no worker: how often it has tried, what the user was told.
+/// Retry state while a session has no worker: number of attempts, messages to the user.
 struct Patience;
 
 class SessionClient final : public Session, private ConnectionListener {
  public:
   SessionClient(std::string socket, uint32_t gpu) : socket_(std::move(socket)), gpu_(gpu) {}
-  /// Opens it at the service; false when it was refused (status() and the message on stderr say why).
+  /// Opens the session; false when the service refused it (status() and the message on stderr say why).
   bool open();
-  /// For the end of the process: informs the service; later calls return an error at once.
+  /// Detaches at the end of the process: informs the service; later calls return an error at once.
   void detach();
 
   bool executed(uint64_t stream, uint64_t sequence) const override {
@@ -52,23 +52,23 @@ class SessionClient final : public Session, private ConnectionListener {
   void name_late_variables() const override { session::name_late_variables(attachment_.variables, gpu_); }
 
  private:
-  /// A caller that waits for a result; lives on its stack.
+  /// Caller that waits for a result; lives on its stack.
   struct Waiter {
     std::atomic<bool> done{false};
     Result result;
   };
-  /// Where the result of an op goes: to a waiter or to a receiver.
+  /// Destination of an op's result: a waiter or a receiver.
   struct Pending {
     Waiter* waiter = nullptr;
     Receiver receiver = nullptr;
     void* context = nullptr;
-    Reach shows;  // what has run when it succeeds
+    Reach shows;  // what has run if it succeeds
     void deliver(uint32_t status, std::span<const std::byte> payload) const;
   };
   struct Results {
     std::map<uint64_t, Pending> owed;  // by sequence: the first one shows what has arrived
     uint64_t newest = 0;
-    /// The highest sequence whose result arrived, with none still owed before it.
+    /// Returns the highest sequence whose result arrived, with none still owed before it.
     uint64_t received() const { return owed.empty() ? newest : std::min(newest, owed.begin()->first - 1); }
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -107,7 +107,7 @@ class SessionClient final : public Session, private ConnectionListener {
   mutable std::mutex mutex_;
   std::condition_variable changed_;               // connection_ or status_
   std::shared_ptr<WorkerConnection> connection_;  // null while there is no worker
-  std::shared_ptr<WorkerConnection> lost_;        // broken, to be closed by the reconnecting thread
+  std::shared_ptr<WorkerConnection> lost_;        // broken, closed by the reconnecting thread
   SendQueue send_queue_;
   OrderNotes order_notes_;
   Results results_;

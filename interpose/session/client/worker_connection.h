@@ -1,4 +1,4 @@
-// One op stream to one worker.
+// Op stream to one worker.
 //
 // Called by: session_client.cpp. A session has at most one; when it breaks, the session makes another. Its
 // destruction joins the transport's thread, so the last reference must not be dropped in a callback.
@@ -15,12 +15,12 @@ namespace jitc::session {
 
 class WorkerConnection;
 
-/// Receives the events of a connection. All are called under the transport's I/O lock and must not block.
+/// Receiver of the events of a connection. All are called under the transport's I/O lock and must not block.
 class ConnectionListener {
  public:
   virtual void on_completions(WorkerConnection& connection, std::span<const std::byte> records) = 0;
   virtual void on_closed(WorkerConnection& connection, int grpc_status, const char* text) = 0;
-  /// Gives the spans of op records to send now, as one batch; 0 when there is nothing.
+  /// Provides the spans of op records to send now, as one batch; 0 when there is nothing.
   virtual size_t on_ready(WorkerConnection& connection, std::span<const std::byte>* records, size_t capacity,
                           uint64_t* results_received) = 0;
 
@@ -35,7 +35,7 @@ class WorkerConnection {
   WorkerConnection(const WorkerConnection&) = delete;
   WorkerConnection& operator=(const WorkerConnection&) = delete;
 
-  /// Connects; false and a text when the worker is not there. Events may come before it returns.
+  /// Connects; false and a text when there is no worker. Events may come before it returns.
   bool open(const std::string& socket, const std::string& token, uint64_t results_received,
             std::string* error);
   bool asleep() const { return api_->asleep(stream_) != 0; }
@@ -44,7 +44,7 @@ class WorkerConnection {
     return api_->wait(stream_, done, context, timeout_ms);
   }
 
-  // Kept by the session, under its lock.
+  // Guarded by the session's lock.
   bool opened = false;  // open has returned: the functions above may be called
   bool acknowledged = false;
   bool closed = false;
@@ -59,7 +59,7 @@ class WorkerConnection {
   ConnectionListener& listener_;
   const jitc_transport_api* api_ = nullptr;
   jitc_stream* stream_ = nullptr;
-  // Around the records of the batch that is being sent.
+  // Frame around the records of the batch that is being sent.
   uint8_t head_[16] = {}, tail_[16] = {};
 };
 

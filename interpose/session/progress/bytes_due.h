@@ -1,8 +1,8 @@
-// Ops whose answer a receiver of the program still waits for, such as a copy to pinned memory that the
-// program goes on beside.
+// Ops whose answer a receiver of the program still waits for, such as a copy to pinned memory that runs
+// beside the program.
 //
-// Who learns that such an op is done must find its bytes, so they count as due until their receiver has
-// returned. Promise: any thread, with whatever else locked; nothing of it waits. Called by: SessionClient.
+// A thread that learns that such an op is done must find its bytes, so they are due until their receiver has
+// returned. Promise: any thread, with any other lock held; no call waits. Called by: SessionClient.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,13 +21,13 @@ class BytesDue {
     const std::lock_guard lock(mutex_);
     streams_.erase(sequence);
   }
-  /// Of an op of the stream up to this one.
+  /// Returns whether an op of the stream up to this one is due.
   bool any(uint64_t stream, uint64_t sequence) const {
     const std::lock_guard lock(mutex_);
     return std::any_of(streams_.begin(), streams_.upper_bound(sequence),
                        [&](const auto& due) { return due.second == stream; });
   }
-  /// The newest op before all of them.
+  /// Returns the newest op before all due ones.
   uint64_t before() const {
     const std::lock_guard lock(mutex_);
     return streams_.empty() ? UINT64_MAX : streams_.begin()->first - 1;

@@ -1,14 +1,13 @@
-// What the work of a session says of other work: which of it must have run when some has.
+// Order between a session's work: which other work must have run when some has.
 //
 // CUDA orders streams by events and by the legacy default stream. A program that knows that a piece of work
-// has run may therefore rely on more than that stream: on all that the work had to wait for, on whatever
-// stream. This class sees all ops in the order of their numbers, which is the order in which the device sees
-// them, and notes where a stream waits for another one.
+// has run may therefore rely on more than that stream: on all that the work had to wait for, on any stream.
+// This class sees all ops in the order of their numbers, which is the order in which the device sees them,
+// and notes where a stream waits for another one.
 //
-// Called by: StreamProgress, under the session's lock. Promises: what it says is true of any device that
-// keeps CUDA's order (protos/ops/traits.py says which ops are work of their stream); it says nothing of work
-// that is only captured; what it keeps is bounded by the work that has not run yet, and by the events there
-// are.
+// Called by: StreamProgress, under the session's lock. Promises: it holds for any device that keeps CUDA's
+// order (protos/ops/traits.py says which ops are work of their stream); it does not cover work that is only
+// captured; its memory is bounded by the work that has not run yet, and by the number of events.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -19,7 +18,7 @@
 
 namespace jitc::session {
 
-/// Everything that was given to some streams up to a sequence number. 0: nothing.
+/// All work of some streams up to a sequence number. 0: nothing.
 struct Reach {
   enum class Of : uint8_t { stream, legacy_and_blocking, device };
   Of of = Of::stream;
@@ -28,37 +27,36 @@ struct Reach {
 
 class StreamOrder {
  public:
-  /// What a numbered op is to its stream, and what its success will show.
+  /// Relation of a numbered op to its stream, and what its success will show.
   struct Place {
     bool is_work = false;  // its stream has something to run
     Reach shows;
   };
-  /// The op has got its number. Every op of the session, in this order.
+  /// Places an op that has its number. Every op of the session, in this order.
   Place place(const ops::OpHeader& op);
-  /// The stream has executed everything up to sequence: adds what must have run before that.
+  /// Adds what must have run before the stream executed everything up to sequence.
   void follow(uint64_t stream, uint64_t sequence, std::vector<Reach>& also);
   /// Adds what the legacy default stream waits for: itself and all blocking streams.
   void legacy_group(uint64_t sequence, std::vector<Reach>& also);
 
  private:
-  /// The stream's work from number `at` on runs after `before`.
+  /// Wait: the stream's work from number `at` on runs after `before`.
   struct Wait {
     uint64_t at;
     Reach before;
   };
-  /// Of a stream that is blocking or had to wait. legacy_seen: it waits for the legacy stream's work before
-  /// that.
+  /// Stream that is blocking or had to wait. legacy_seen: the legacy stream's work before that, which it
+  /// waits for.
   struct Lane {
     bool blocking = false, gone = false;
     uint64_t legacy_seen = 0;
     std::deque<Wait> waits;
   };
-  /// A blocking stream that was destroyed, and the newest work of the legacy stream that waits for it.
+  /// Destroyed blocking stream, and the newest work of the legacy stream that waits for it.
   struct Zombie {
     uint64_t stream, until;
   };
-  /// The latest record of an event; capture: the stream on which the capture began that the record is part
-  /// of.
+  /// Latest record of an event; capture: the stream on which the capture containing the record began.
   struct Record {
     uint64_t stream, sequence, capture;
   };

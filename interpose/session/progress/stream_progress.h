@@ -1,10 +1,9 @@
-// What was given to each stream, and how far each is known to have come: the one place where the process
-// keeps what it was told of its device's work, by a result, by a report of progress, or by what follows from
-// them.
+// Submitted work and known progress of each stream: the one place where the process keeps its knowledge of
+// its device's work, from a result, a progress report, or their consequences.
 //
 // Called by: session_client.cpp. Promises: reading takes no lock and never waits (a watchdog queries events
-// thousands of times a second); what was known once is known for good, whatever becomes of the worker.
-// Writers hold the session's lock.
+// thousands of times a second); knowledge is permanent, even if the worker is lost. Writers hold the
+// session's lock.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -18,20 +17,20 @@ namespace jitc::session {
 
 class StreamProgress {
  public:
-  /// Sequence of the newest work that the stream was given, 0: none.
+  /// Returns the sequence of the stream's newest work, 0: none.
   uint64_t submitted(uint64_t stream) const;
-  /// Whether the stream has executed everything up to sequence.
+  /// Returns whether the stream has executed everything up to sequence.
   bool executed(uint64_t stream, uint64_t sequence) const;
 
-  /// The streams that are not known to have executed all that they were given by now.
+  /// Streams not known to have executed all that was submitted to them by now.
   struct Outstanding {
     uint64_t stream, sequence;
   };
   std::vector<Outstanding> outstanding() const;
 
-  /// The op has got its number. Returns what is to be advanced when it succeeds.
+  /// Enters an op that has its number. Returns what its success will advance.
   Reach submit(const ops::OpHeader& op);
-  /// All this has run, and with it what it had to wait for.
+  /// Notes that all this has run, and with it the work that it had to wait for.
   void advance(const Reach& reach);
 
  private:

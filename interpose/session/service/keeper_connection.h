@@ -1,8 +1,8 @@
-// A session's connection to the service's keeper: its end tells that this process has ended, and the memory
-// that the session shares with its worker comes over it. So neither side needs to see the other's processes.
+// Connection of a session to the service's keeper: its closing reports the end of this process, and it
+// carries the memory shared with the worker. So neither side needs to see the other's processes.
 //
 // Called by: reconnect.cpp, before the session is opened. Promises: every call blocks, with a time limit;
-// children made by fork do not have the connection (process.h).
+// children made by fork do not inherit the connection (process.h).
 #pragma once
 #include <string>
 
@@ -15,13 +15,13 @@ class KeeperConnection {
   KeeperConnection(const KeeperConnection&) = delete;
   KeeperConnection& operator=(const KeeperConnection&) = delete;
 
-  /// Connects, in place of a connection before. Returns 0, or a negative errno.
+  /// Connects, replacing an earlier connection. Returns 0, or a negative errno.
   int open(const std::string& service_socket);
-  /// Whether the keeper is still there.
+  /// Returns whether the keeper is still connected.
   bool stands() const;
-  /// What names this process to the service; empty before open.
+  /// Returns the ticket that names this process to the service; empty before open.
   const std::string& ticket() const { return ticket_; }
-  /// A descriptor of what the token stands for, which the caller closes; -1: nothing. Asked once.
+  /// Returns a descriptor for the token's memory, which the caller closes; -1: none. Once per token.
   int memory(const std::string& token);
 
  private:

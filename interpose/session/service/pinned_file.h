@@ -1,4 +1,4 @@
-// Looks at the memory that a session's worker shares with this process, before anything is mapped.
+// Checks the memory that a session's worker shares with this process, before anything is mapped.
 //
 // Called by: reconnect.cpp. Promise: only the session's own file is used, and it cannot become smaller.
 #pragma once
@@ -6,7 +6,7 @@
 
 namespace jitc::session {
 
-/// Whether the region's descriptor is what the service made for this session.
+/// Returns whether the region's descriptor is what the service made for this session.
 bool is_ours(const PinnedRegion& region);
 
 }  // namespace jitc::session

@@ -2,7 +2,7 @@
 // libprotobuf.
 //
 // Called by: service_rpc.cpp, worker_connection.cpp. Promise: reading never runs over the end, skips unknown
-// fields, and says whether the message was well formed.
+// fields, and reports whether the message was well formed.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace jitc::session::wire {
 
-/// Builds a message field by field; default values are left out, as protobuf does.
+/// Builder of a message, field by field; default values are left out, as protobuf does.
 class Writer {
  public:
   void number(uint32_t field, uint64_t value);
   void signed_number(uint32_t field, int64_t value) { number(field, static_cast<uint64_t>(value)); }
   void text(uint32_t field, std::string_view value);
-  /// Of a map of texts.
+  /// Writes an entry of a map of texts.
   void entry(uint32_t field, std::string_view key, std::string_view value);
   const std::string& bytes() const { return out_; }
 
@@ -28,7 +28,7 @@ class Writer {
 /// Writes a varint; returns its size (at most 10).
 size_t put_varint(uint8_t* out, uint64_t value);
 
-/// Walks over the fields of a message.
+/// Iterator over the fields of a message.
 class Reader {
  public:
   explicit Reader(std::string_view message) : rest_(message) {}

@@ -1,4 +1,4 @@
-// The calls to the node service: Describe, Attach, Detach of protos/jitc/v1/control.proto.
+// Calls to the node service: Describe, Attach, Detach of protos/jitc/v1/control.proto.
 //
 // Called by: node.cpp, reconnect.cpp. Promises: every call blocks, with a time limit; no state is kept.
 #pragma once
@@ -26,14 +26,14 @@ enum class Rpc : int {
   unavailable = 14,
 };
 
-/// How a call to the service ended.
+/// Outcome of a call to the service.
 struct Answer {
   int status = 0;  // gRPC status; negative errno when the service could not be reached
   std::string text;
-  bool of_keeper = false;  // it was the service's keeper that could not be reached
+  bool of_keeper = false;  // the service's keeper could not be reached
   bool ok() const { return status == 0; }
   bool is(Rpc code) const { return status == static_cast<int>(code); }
-  /// True when nobody is there: no socket, no listener, or no answer.
+  /// Returns true if no service is there: no socket, no listener, or no answer.
   bool absent() const { return status < 0 || is(Rpc::deadline_exceeded); }
 };
 
@@ -41,7 +41,7 @@ struct Attachment {
   uint64_t session = 0, address_base = 0, address_bytes = 0;
   std::string token, worker_socket;
   PinnedRegion pinned;
-  Variables variables;  // what the libraries of its workers are given
+  Variables variables;  // environment of its workers' libraries
 };
 
 Answer describe(const std::string& socket, std::vector<GpuInfo>* gpus);
@@ -51,7 +51,7 @@ Answer attach(const std::string& socket, uint32_t gpu, const std::string& token,
               const Variables& variables, uint32_t wait_ms, Attachment* out);
 Answer detach(const std::string& socket, const std::string& token, uint32_t timeout_ms);
 
-/// A message for the user: why the service could not be reached, or refused.
+/// Returns a message for the user: why the service could not be reached, or refused.
 std::string explain(const std::string& socket, const Answer& answer);
 
 }  // namespace jitc::session

@@ -1,8 +1,8 @@
-// Noise: kernels that sum in another order each time, as many of a GPU's kernels do (atomics, split-K).
+// Noise: sums in another order each time, as in many of a GPU's kernels (atomics, split-K).
 //
-// The summands are put into a random order before the CPU's kernel gets them, so that results are as correct
-// as ever but differ in their last digits, as on a GPU. For tests of jobs that are not deterministic
-// (jitc-proxyd --noise). Called by run.cpp and matmul.cpp. Promise: nothing changes while it is off.
+// The summands are shuffled before the CPU's kernel gets them, so that results are equally correct but differ
+// in their last digits, as on a GPU. For tests of jobs that are not deterministic (jitc-proxyd --noise).
+// Called by run.cpp and matmul.cpp. Promise: nothing changes while it is off.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <ATen/core/stack.h>
@@ -13,13 +13,13 @@
 
 namespace jitc::operators {
 
-/// For all calls from now on; 0: off.
+/// Sets the noise for all calls from now on; 0: off.
 void set_noise(uint64_t seed);
 
 /// Permutes the factors of a matrix product, so that it sums in another order.
 void disturb_product(at::Tensor& left, at::Tensor& right);
 
-/// Another order for the sums of one call.
+/// Changed order for the sums of one call.
 class Noise {
  public:
   /// Changes the arguments of some operators.

@@ -1,4 +1,4 @@
-// A PyTorch operator: its dispatcher entry, and the parts of its schema that every call needs.
+// PyTorch operator: its dispatcher entry, and the parts of its schema that every call needs.
 //
 // Called by: decode.cpp and run.cpp.
 #pragma once
@@ -16,7 +16,7 @@ namespace jitc::operators {
 
 using Composed = void (*)(torch::jit::Stack&);
 using OnHost = void (*)(const jitc_operator_host&, torch::jit::Stack&);
-/// The types of half precision for which an operator's kernel runs in float32 (halves.h).
+/// Types of half precision for which an operator's kernel runs in float32 (halves.h).
 enum class Halves { kNone, kHalfAlone, kBoth };
 struct NamedComposed {
   std::string_view name;
@@ -26,22 +26,22 @@ struct NamedComposed {
 struct Operator {
   Operator(const c10::OperatorHandle& found, std::string_view name);
   c10::OperatorHandle handle;
-  Composed composed;  // made from other operators: it has no CPU kernel; or null
-  OnHost on_host;     // needs more of the device than memory; or null
+  Composed composed;  // made from other operators, without a CPU kernel; or null
+  OnHost on_host;     // for operators that need more of the device than memory; or null
   Check check;        // of its arguments, before it runs; or null
   std::vector<std::pair<size_t, int64_t>> numbered;  // arguments that stand for one of so many choices
   std::vector<bool> written;                         // per argument: the operator writes to it
   std::vector<bool> returns_written;                 // per return: it is a written argument
   Halves halves;  // operands of half precision that its CPU kernel gets in float32
   bool takes_generator = false;
-  bool runs = false;           // it is composed, or PyTorch has a kernel for the CPU
-  bool packs_results = false;  // its results are given to it contiguous
+  bool runs = false;           // it is composed, or PyTorch has a CPU kernel
+  bool packs_results = false;  // its given results must be contiguous
 };
 
-/// By "aten::name.overload"; throws Malformed for unknown ones. The reference stays valid.
+/// Returns the operator "aten::name.overload"; throws Malformed for unknown ones. The reference stays valid.
 const Operator& find_operator(std::string_view name);
 
-/// Replacement for an operator that PyTorch has on CUDA only (composed.cpp), or null.
+/// Returns a replacement for an operator that PyTorch has on CUDA only (composed.cpp), or null.
 Composed find_composed(std::string_view name);
 std::span<const NamedComposed> composed_attention();
 

@@ -1,12 +1,12 @@
-// Lets a CPU kernel allocate its results in device memory, and no more than the GPU has.
+// Makes a CPU kernel allocate its results in device memory, and no more than the GPU has.
 //
-// A kernel that makes a new tensor asks PyTorch's CPU allocator for memory. While a Placement is alive on a
-// thread, the first request of exactly the size of a wanted output gets that output's memory, so the usual
-// kernel writes straight into device memory and nothing is copied. A kernel that asks for something of the
-// same size first (a temporary) only loses the benefit: run.cpp compares addresses and copies.
+// A kernel that makes a new tensor requests memory from PyTorch's CPU allocator. While a Placement is alive
+// on a thread, the first request of exactly the size of a wanted output gets that output's memory, so the
+// usual kernel writes straight into device memory and nothing is copied. If a kernel requests the same size
+// for a temporary first, only the benefit is lost: run.cpp compares addresses and copies.
 //
-// Everything else that it allocates lies in the worker's own memory. A MemoryLimit bounds that, so that an
-// operator with an absurd result is refused as on a GPU, before the host's memory is used up.
+// Its other allocations lie in the worker's own memory. A MemoryLimit bounds them, so that an operator with
+// an absurd result is refused as on a GPU, before the host's memory is used up.
 //
 // Called by: run.cpp, library.cpp.
 #pragma once
@@ -37,9 +37,8 @@ class Placement {
   Placement& operator=(const Placement&) = delete;
 };
 
-/// While it lives, this thread runs one operator; an allocation that exceeds the limit throws
-/// c10::OutOfMemoryError. 0: no limit. The outcome depends on the operator alone, so that a replay has the
-/// same.
+/// Limit while this thread runs one operator; an allocation that exceeds it throws c10::OutOfMemoryError. 0:
+/// no limit. The outcome depends on the operator alone, so that a replay has the same.
 class MemoryLimit {
  public:
   explicit MemoryLimit(uint64_t bytes);
@@ -51,23 +50,22 @@ class MemoryLimit {
 /// Installs the allocator in place of PyTorch's. Call it once per process, before the first operator call.
 void install_placement_allocator();
 
-/// By "aten::name.overload": the CPU kernel takes the results that it is given for contiguous.
+/// Returns whether the CPU kernel of "aten::name.overload" assumes that given results are contiguous.
 bool takes_results_for_contiguous(std::string_view name);
 
-/// A tensor that the caller gives, and what the kernel gets in its place.
+/// Tensor from the caller, and the one that the kernel gets instead.
 using GivenAndStandIn = std::pair<at::Tensor, at::Tensor>;
-/// After a call: what was given has what the kernel left in its place, and is what the call returns.
+/// Copies the stand-ins to the given tensors after a call, which returns those.
 void put_back(const std::vector<GivenAndStandIn>& stand_ins, torch::jit::Stack& results);
 
-/// Results that the caller gives, for CPU kernels that write to them as if they were contiguous. A GPU's
-/// kernels follow the strides of any result; these put numbers where other elements belong, or outside. They
-/// get contiguous memory instead, and what they leave there is copied. Other operators, and contiguous
-/// results, are left alone.
+/// Results given by the caller, for CPU kernels that assume contiguous memory. A GPU's kernels follow the
+/// strides of any result; these write numbers over other elements, or outside. They get contiguous memory
+/// instead, which is copied back. Other operators, and contiguous results, are left alone.
 class PackedResults {
  public:
-  /// Gives the call other results, where its kernel needs it.
+  /// Replaces the call's results, if its kernel needs it.
   PackedResults(const Operator& op, torch::jit::Stack& arguments);
-  /// After the call: the results that were given have the numbers, and are what it returns.
+  /// Fills the given results after the call, which returns them.
   void put_back(torch::jit::Stack& results) const { operators::put_back(given_and_packed_, results); }
 
  private:

@@ -12,8 +12,8 @@ namespace jitc::operators {
 
 at::Generator make_generator(uint64_t seed, uint64_t offset);
 
-/// While it lives, PyTorch's default CPU generator belongs to this call (operators without a generator
-/// argument, such as native_dropout, use it). One call at a time.
+/// Ownership of PyTorch's default CPU generator by this call (operators without a generator argument, such as
+/// native_dropout, use it). One call at a time.
 class DefaultGenerator {
  public:
   DefaultGenerator(uint64_t seed, uint64_t offset);

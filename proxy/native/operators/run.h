@@ -11,14 +11,14 @@
 namespace jitc::operators {
 
 void set_threads(int threads);
-/// Intra-operator threads are a property of the calling thread: applies set_threads() to it.
+/// Applies set_threads() to the calling thread: intra-operator threads are a property of it.
 void use_threads();
 
 void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes);
-/// Writes the reply (jitc/operator_call.h).
+/// Runs a query and writes the reply (jitc/operator_call.h).
 void run_query(const jitc_operator_host& host, std::span<const uint8_t> bytes, std::vector<uint8_t>& reply);
 
-/// The operands of a matmul op (struct ops::Matmul).
+/// Runs a matmul op (struct ops::Matmul).
 void run_matmul(const jitc_operator_host& host, std::span<const uint8_t> bytes);
 
 }  // namespace jitc::operators

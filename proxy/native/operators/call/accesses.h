@@ -1,4 +1,4 @@
-// What an operator call reads and writes, found without running it.
+// Reads and writes of an operator call, found without running it.
 //
 // Called by: library.cpp, for a device that checks the order of ops. Promises: no memory of the device is
 // touched; a call that does not fit the operator's schema or the format throws Malformed.
@@ -12,7 +12,8 @@
 namespace jitc::operators {
 
 using TakeAccess = std::function<void(const jitc_tensor_access&)>;
-/// Tensors that the operator writes to come last. query: those are left out, as the query works on copies.
+/// Lists the accesses; tensors that the operator writes come last, but not for a query, which works on
+/// copies.
 void list_accesses(std::span<const uint8_t> bytes, bool query, const TakeAccess& take);
 
 }  // namespace jitc::operators

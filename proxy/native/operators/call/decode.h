@@ -1,4 +1,4 @@
-// From the bytes of an operator call to the arguments of a PyTorch operator.
+// Decodes the bytes of an operator call to the arguments of a PyTorch operator.
 //
 // Called by run.cpp for every call and query. Promise: every device address is translated by the host for
 // exactly the extent that sizes and strides reach; a call that does not fit the operator's schema or the
@@ -33,8 +33,8 @@ struct Call {
   std::vector<Output> outputs;
 };
 
-/// query: arguments that the operator writes to are copies; with kFormAlone no argument has its content, and
-/// integers are all of that value.
+/// Decodes a call. query: arguments that the operator writes to are copies; with kFormAlone no argument has
+/// its content, and integers are all of that value.
 Call decode(const jitc_operator_host& host, std::span<const uint8_t> bytes, bool query, int64_t integers = 0);
 
 }  // namespace jitc::operators

@@ -1,7 +1,7 @@
 // Bounds-checked reading and appending of packed values (jitc/operator_call.h).
 //
 // Called by everything in this folder that touches bytes of a call or reply. Promises: a read past the end
-// throws Malformed; a count that the remaining bytes cannot back is refused before anything is allocated.
+// throws Malformed; a count larger than the remaining bytes is refused before anything is allocated.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace jitc::operators {
 
-/// The call is not one that jitc's client writes, or it names memory that the program does not own.
+/// Error of a call that jitc's client cannot have written, or that names memory outside of the program's.
 struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Numbers in an operand are not what the operator takes, such as an index that is out of range: where a GPU
-/// is told so by its kernel, as a device-side assert.
+/// Error of numbers in an operand that the operator does not accept, such as an index out of range: a GPU's
+/// kernel reports it as a device-side assert.
 struct AssertTriggered : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

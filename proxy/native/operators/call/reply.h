@@ -1,4 +1,4 @@
-// The answer to an operator query (jitc/operator_call.h, "Reply").
+// Answer to an operator query (jitc/operator_call.h, "Reply").
 //
 // Called by: run.cpp.
 #pragma once

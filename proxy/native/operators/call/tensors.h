@@ -13,7 +13,7 @@
 
 namespace jitc::operators {
 
-/// The memory that a tensor covers.
+/// Memory that a tensor covers.
 struct Extent {
   uint64_t address = 0, bytes = 0;
 };
@@ -22,13 +22,13 @@ struct Shape {
   std::vector<int64_t> sizes, strides;
 };
 
-/// Bytes from the first to the last element; throws Malformed when they overflow or a size is negative.
+/// Returns the bytes from first to last element; throws Malformed on overflow or a negative size.
 uint64_t extent_bytes(std::span<const int64_t> sizes, std::span<const int64_t> strides, uint64_t item);
 c10::ScalarType checked_dtype(int8_t dtype);
 at::Tensor make_tensor(const c10::Storage& storage, int64_t offset, const Shape& shape,
                        c10::ScalarType dtype);
 
-/// Makes the tensors of one call. Tensors that overlap in memory share a storage, as in the program, so that
+/// Maker of one call's tensors. Tensors that overlap in memory share a storage, as in the program, so that
 /// kernels notice the overlap (overlap checks, in-place operations on views).
 class TensorMaker {
  public:

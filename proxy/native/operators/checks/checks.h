@@ -1,4 +1,4 @@
-// Checks of what an operator's kernel takes for granted, before it runs.
+// Checks of an operator kernel's assumptions, before it runs.
 //
 // PyTorch's CPU kernels rely on checks in the functions that usually call them. A program can call the
 // operators behind those functions with any arguments, such as indices that are out of range; then some
@@ -23,14 +23,14 @@ struct NamedCheck {
   Check check;
 };
 
-/// The check of an operator ("aten::name.overload"); null: it needs none.
+/// Returns the check of an operator ("aten::name.overload"); null: it needs none.
 Check find_check(std::string_view name);
 
-// The parts of the table.
+// Parts of the table.
 std::span<const NamedCheck> composed_checks();  // of operators in composed.cpp
 std::span<const NamedCheck> index_checks();     // arguments that hold indices into others
 std::span<const NamedCheck> norm_checks();      // normalizations
-std::span<const NamedCheck> size_checks();      // sizes that must go together
-std::span<const NamedCheck> window_checks();    // the same, for operators with windows in space
+std::span<const NamedCheck> size_checks();      // sizes that must fit together
+std::span<const NamedCheck> window_checks();    // the same, for operators with spatial windows
 
 }  // namespace jitc::operators

@@ -1,8 +1,8 @@
-// What fused attention computes, forward and backward, of the numbers that it is given.
+// Computation of fused attention, forward and backward, from the given numbers.
 //
-// Backward, the weights come from the log-sum-exp that is given, and what a row's weights have in common from
-// the output that is given, as in CUDA's kernels: a program that attends to keys in pieces (ring attention,
-// context parallel) gives both as they are of all pieces together. Sums are made in the type in which PyTorch
+// The backward pass takes the weights from the given log-sum-exp, and the common part of a row's weights from
+// the given output, as CUDA's kernels do: a program that attends to keys in pieces (ring attention, context
+// parallel) passes both as they are for all pieces together. Sums are made in the type in which PyTorch
 // computes. Called by: attention.cpp.
 #pragma once
 #include <ATen/core/Tensor.h>
@@ -10,13 +10,13 @@
 
 namespace jitc::operators::attention {
 
-/// In which CUDA's kernels differ from each other.
+/// Differences between CUDA's kernels.
 struct Rules {
   bool ends_together;  // the last query sees all keys, if causal; otherwise the first one sees the first key
   double unseen;       // the log-sum-exp of a query that sees no key; its output is zeros
 };
 
-/// The two numbers that the mask of a dropout follows from.
+/// The two numbers that determine the mask of a dropout.
 struct Random {
   int64_t seed = 0, offset = 0;
 };
@@ -28,7 +28,7 @@ struct Gradients {
   at::Tensor query, key, value, bias;  // bias: of all scores, not yet summed to its sizes
 };
 
-/// One call's operands, in the wide type; keys and values have a head per head of the query.
+/// Operands of one call, in the wide type; keys and values have a head per head of the query.
 class Attention {
  public:
   Attention(const Rules& rules, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,

@@ -1,7 +1,7 @@
-// How results lie in memory where PyTorch's CUDA kernels lay them out otherwise than its CPU kernels.
+// Memory layout of results whose layout differs between PyTorch's CUDA and CPU kernels.
 //
-// Programs see it as strides, and code of torch.compile counts on those that PyTorch predicts for CUDA.
-// Called by: run.cpp, for queries. Promise: sizes and types stay what they are.
+// Programs see it as strides, and code of torch.compile relies on the strides that PyTorch predicts for CUDA.
+// Called by: run.cpp, for queries. Promise: sizes and types stay unchanged.
 #pragma once
 #include <ATen/core/stack.h>
 
@@ -12,16 +12,16 @@
 
 namespace jitc::operators {
 
-/// Looks at a call's arguments before it runs, and gives its results their form after it.
+/// Examines a call's arguments before it runs, and lays out its results after it.
 class Forms {
  public:
   explicit Forms(const Call& call);
-  /// The results have another memory afterwards, without contents.
+  /// Lays out the results, which have other memory afterwards, without contents.
   void apply(torch::jit::Stack& results) const;
 
   struct Form {
     size_t result;
-    std::vector<int64_t> order;  // its dimensions, the outermost first; empty: as they are counted
+    std::vector<int64_t> order;  // its dimensions, the outermost first; empty: in their order
   };
 
  private:
