@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kPiece = 1u << 20;
 constexpr size_t kWord = sizeof(uint64_t);
 
-/// Bytes up to the first aligned word.
+/// Returns the bytes up to the first aligned word.
 size_t first_word(uint64_t address) { return -address % kWord; }
 }  // namespace
 

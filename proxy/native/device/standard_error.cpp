@@ -17,7 +17,7 @@
 namespace jitc {
 namespace {
 
-/// Of writing where nobody reads. The process need not be one that ignores it (Python does).
+/// Protection from SIGPIPE on a write without a reader. The process need not ignore it (Python does).
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {
@@ -65,9 +65,9 @@ void write_without_waiting(int descriptor, const char* line, size_t size) {
     ::send(descriptor, line, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     return;
   }
-  // Of a file the place to write at comes with this description, which others have as well.
+  // A file's write position belongs to this description, which others share.
   if (S_ISREG(what.st_mode)) return write_all(descriptor, line, size);
-  // A description of our own: not to wait is a property of that, and others have the first one as well.
+  // Own description: non-blocking mode is a property of it, and others share the first one.
   char path[32];
   std::snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
   const int own = ::open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 // See shared_segment.h. A doorbell is a futex shared between processes; sleepers register first, so ringing
-// costs no system call while nobody sleeps.
+// costs no system call while no thread sleeps.
 #include "shared_segment.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 namespace jitc::device {
 namespace {
 
-/// A descriptor that is closed.
+/// Descriptor that is closed.
 class File {
  public:
   explicit File(const std::string& path)
@@ -88,8 +88,8 @@ void SharedSegment::join(CommunicatorSegments& segments, const Resources::Commun
   const auto ask = [&] {
     return segments.join(communicator.unique_id, static_cast<uint32_t>(communicator.ranks), rank);
   };
-  // The path names a descriptor of a process of the service. When a recovery begins between the answer and
-  // its use, it leads to nothing, or to another file: the service is asked again, and says so.
+  // The path names a descriptor of a process of the service. If a recovery begins between the answer and its
+  // use, the path leads to nothing, or to another file: the service is asked again, and reports that.
   CommunicatorSegment given = ask();
   uint16_t unused = 0;
   while (!take(given, bytes, error)) {

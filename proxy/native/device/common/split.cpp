@@ -12,8 +12,8 @@
 
 namespace jitc::device {
 namespace {
-/// Equal on all members, never used twice: it holds the sequence of the split op on the parent's first rank,
-/// and so it is the same again when the op is replayed.
+/// Returns an id that is equal on all members and never used twice: it contains the sequence of the split op
+/// on the parent's first rank, and so is the same when the op is replayed.
 std::array<uint8_t, 128> derived_id(const std::array<uint8_t, 128>& parent, uint64_t sequence,
                                     int32_t color) {
   std::array<uint8_t, 128 + sizeof sequence + sizeof color> source;

@@ -11,7 +11,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 constexpr uint32_t kFatMagic = 0xBA55ED50;
 
-/// What an image file begins with, up to its entries.
+/// Start of an image file, up to its entries.
 struct FatHeader {
   uint32_t magic;
   uint16_t version, header_bytes;

@@ -13,14 +13,14 @@ namespace jitc::device {
 namespace {
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
-// A session gives way when it has had no use for as long as moving its memory takes (where it waits for
-// others: for a share of that), or the turn for so many times that; within bounds.
+// A session gives way after no use for as long as moving its memory takes (while waiting for others: for a
+// share of that), or after a turn of so many times that; within bounds.
 constexpr int kTurnMoves = 8, kAwaitsShare = 8;
 constexpr microseconds kLeastIdle{1'000}, kMostIdle{200'000}, kLeastTurn{250'000}, kMostTurn{10'000'000};
 constexpr microseconds kLook{50'000}, kSeldom{1'000'000};
-/// A session that cannot give way may be able to soon.
+/// Time after which a session that cannot give way may be able to.
 constexpr double kBlockedSeconds = 3;
-/// Work that has not ended so long after the turn waits for what cannot come.
+/// Time after the turn from which unfinished work counts as waiting for something that cannot come.
 constexpr std::chrono::seconds kStuck{2};
 
 thread_local Residency::Use* of_this_thread = nullptr;
@@ -93,7 +93,7 @@ void Residency::Outside::back() {
 Residency::Residency(Movable& memory, const RunState& state, Options options)
     : memory_(memory), state_(state), options_(std::move(options)) {
   if (!options_.turn) return;
-  if (!options_.turn->beside()) {  // another session is alone there; this one has nothing that would be moved
+  if (!options_.turn->beside()) {  // another session is alone there; this one has nothing to move
     memory_.move_out();
     place_ = Place::out;
     open_ = false;
@@ -118,7 +118,7 @@ void Residency::give_up() {
   if (options_.turn) options_.turn->ring();
 }
 
-/// When it returns a use has begun, with room for so much more. Throws Abandoned, OpError.
+/// Begins a use with room for so much more. Throws Abandoned, OpError.
 void Residency::acquire(uint64_t more) {
   struct Waits {
     explicit Waits(Residency& of) : of(of) { of.waiting_.fetch_add(1); }
@@ -217,7 +217,7 @@ void Residency::loop() {
   }
 }
 
-/// Nobody waits. One that is alone finds out by looking that it has the GPU for itself again.
+/// No session is waiting. A session left alone on the GPU notices it by polling.
 std::optional<microseconds> Residency::go_on() {
   if (place_ == Place::out) return std::nullopt;
   closing_ = false;
@@ -235,9 +235,9 @@ void Residency::come_beside() {
   options_.turn->ring();
 }
 
-/// Until when there is nothing to be looked at but the doorbell.
+/// Gives way if that is due; returns how long only the doorbell needs attention.
 microseconds Residency::give_way(const GpuTurn::Waiting& other) {
-  if (memory_.could_have(other.bytes)) {  // it comes beside this one, or finds that there are more
+  if (memory_.could_have(other.bytes)) {  // it fits beside this one, or finds that there are more
     if (place_ == Place::alone) come_beside();
     return kLook;
   }
@@ -249,7 +249,7 @@ microseconds Residency::give_way(const GpuTurn::Waiting& other) {
     return kLook;
   }
   if (over && !closing_) closing_since_ = Clock::now();
-  closing_ = over;  // no other use begins until they have ended
+  closing_ = over;  // no other use begins until the present ones have ended
   open_ = !over;
   return look_after();
 }
@@ -276,7 +276,7 @@ bool Residency::is_over() const {
 
 bool Residency::is_stuck() const { return closing_ && Clock::now() - closing_since_ > kStuck; }
 
-/// No use is under way, and none begins.
+/// Leaves the GPU. Requires that no use is in progress, and none begins.
 void Residency::leave() {
   const auto since = Clock::now();
   const uint64_t bytes = memory_.bytes();

@@ -13,7 +13,7 @@
 
 namespace jitc::cuda {
 namespace {
-/// Threads that ask the system for memory: more of them get in each other's way.
+/// Threads that request memory from the system: more would get in each other's way.
 constexpr unsigned kThreadsForMemory = 8;
 constexpr int kPopulateForWriting = 23;  // MADV_POPULATE_WRITE, since Linux 5.14; glibc has it since 2.35
 }  // namespace
@@ -46,7 +46,7 @@ bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& s
     const std::lock_guard lock(mutex_);
     given_up_ = asked_for(kPlainCopies);
     check(driver, "cuCtxSetCurrent", context_->bind());
-    // 0 is the lowest priority that there is.
+    // 0 is the lowest priority.
     if (!stream)
       check(driver, "cuStreamCreateWithPriority",
             driver.cuStreamCreateWithPriority(&stream, abi::kStreamNonBlocking, 0));
@@ -55,7 +55,7 @@ bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& s
     if (waits) check(driver, "cuStreamSynchronize", driver.cuStreamSynchronize(stream));
     return true;
   } catch (const OpError& error) {
-    if (stream) driver.cuStreamSynchronize(stream);  // nothing of it may be written later
+    if (stream) driver.cuStreamSynchronize(stream);  // no later write may occur
     state_.fault(0, error.status, error.cause, error.message);
   } catch (const device::Abandoned&) {
   }
@@ -86,8 +86,8 @@ bool RegisteredCopies::finish() {
   }
 }
 
-/// work(number, piece) for the part of the copy in each window that it touches: nothing that is asked of the
-/// driver may cross the end of what was registered in one piece.
+/// Calls work(number, piece) for the part of the copy in each window that it touches: a driver call must not
+/// cross the end of one registration.
 template <class Work>
 void RegisteredCopies::by_window(std::span<std::byte> copy, const Work& work) const {
   while (!copy.empty()) {
@@ -99,8 +99,8 @@ void RegisteredCopies::by_window(std::span<std::byte> copy, const Work& work) co
   }
 }
 
-/// The driver would have the pages made one after another. Where the system cannot, or has no room, or a copy
-/// does not begin with a page (those of a Snapshot do), it still does.
+/// Makes the pages, which the driver would make one after another. If the system cannot, or has no room, or a
+/// copy does not begin with a page (those of a Snapshot do), the driver still does.
 void RegisteredCopies::ask_for_memory(std::span<const BlockCopy> blocks) {
   std::vector<std::span<std::byte>> pieces;
   uint64_t bytes = 0;

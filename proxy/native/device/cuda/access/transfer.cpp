@@ -15,7 +15,7 @@ Transfer::~Transfer() {
     if (lane.stream) context_->driver().cuStreamDestroy(lane.stream);
 }
 
-/// Streams and buffers are made on first use.
+/// Makes streams and buffers on first use.
 void Transfer::prepare() {
   const Driver& driver = context_->driver();
   check(driver, "cuCtxSetCurrent", context_->bind());

@@ -39,7 +39,7 @@ void BlasHandle::bind_stream(uint64_t id, abi::CUstream stream) {
   bound_ = true;
   stream_ = id;
   real_stream_ = stream;
-  applied_ = {};  // the library's own: it says so of cublasSetStream
+  applied_ = {};  // the library's own, as documented for cublasSetStream
 }
 
 void BlasHandle::apply_workspace(uint64_t id, abi::CUstream stream) {

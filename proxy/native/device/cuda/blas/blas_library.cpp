@@ -6,7 +6,7 @@
 namespace jitc::cuda {
 std::shared_ptr<const Cublas> Cublas::open(const std::string& path, const std::string& lt_path) {
   return known<Cublas>(path, [&] {
-    // libcublas asks the loader for cuBLASLt by its name; one that is loaded already is taken.
+    // libcublas asks the loader for cuBLASLt by name; a loaded one is used.
     load_beside(lt_path);
     const auto made = std::make_shared<Cublas>();
     void* const library = load("libcublas", path);

@@ -11,7 +11,7 @@ constexpr size_t kMostKept = 512;
 // cublasLtPointerMode_t
 constexpr int32_t kModeHost = 0, kModeAlphaDeviceBetaHost = 4;
 
-/// The scalars of a product are where its descriptor says.
+/// Checks that the scalars of a product are where its descriptor says.
 void check_scalars(const Invocation& call, const LtObjects& objects) {
   constexpr size_t kDescriptor = 0, kAlpha = 1, kBeta = 6;
   const int32_t mode = objects.pointer_mode(call.slots[kDescriptor].slot.value);
@@ -36,7 +36,7 @@ void Lt::open() {
   check_blas("cublasLtCreate", library_->cublasLtCreate(&handle_));
 }
 
-/// Full: all are made again, which only costs time.
+/// Returns the request's objects. A full table is cleared, which only costs time.
 std::shared_ptr<const LtObjects> Lt::objects_of(const Request& request, bool keep) {
   std::string_view key(reinterpret_cast<const char*>(request.described.data()), request.described.size());
   if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
@@ -54,7 +54,7 @@ CallOutcome Lt::call(const Request& request, abi::CUstream stream, bool product)
   const CallFunction& function = library_->functions().find(call.function);
   return attempt([&](CallOutcome& outcome) {
     const auto objects = objects_of(request, product);
-    // The same bytes may be said to be another number of objects.
+    // The same bytes may claim another number of objects.
     if (objects->all().size() != request.objects)
       refuse_value("the description of a call is of other objects");
     check_slots(function, call, objects->all());

@@ -64,7 +64,7 @@ void LtObjects::make(const ObjectView& view) {
   int64_t before = -1;
   for (const Invocation& call : std::span(view.calls).subspan(1)) {
     set(object, call);
-    require(std::exchange(before, call.slots[0].number()) < call.slots[0].number());  // none comes twice
+    require(std::exchange(before, call.slots[0].number()) < call.slots[0].number());  // strictly increasing
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using ops::ObjectKind;
 constexpr uint32_t kMostAlgorithms = 64, kResult = 96, kAlgorithm = 64;
-constexpr uint32_t kProductObjects = 5;  // descriptor, A, B, C, D; a question has a preference behind them
+constexpr uint32_t kProductObjects = 5;  // descriptor, A, B, C, D; a question adds a preference
 
 template <class Record>
 Record take(PackedReader& reader) {

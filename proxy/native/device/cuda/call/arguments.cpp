@@ -15,7 +15,7 @@ constexpr uint64_t kMostResult = 1 << 20;
 
 size_t units(uint32_t bytes) { return (size_t{bytes} + kWidestScalar - 1) / kWidestScalar; }
 
-/// Checks the slots of one call.
+/// Check of one call's slots.
 class Check {
  public:
   Check(const CallFunction& function, const Invocation& call, CallObjects objects)
@@ -71,7 +71,7 @@ class Check {
   [[noreturn]] void refuse(size_t at, const char* why) const {
     refuse_value(std::string(function_.name) + ": argument " + std::to_string(at + 1) + " " + why);
   }
-  /// Scalars and results of one call are all on the host or all on the device.
+  /// Requires all scalars and results of one call on the host, or all on the device.
   void agree(size_t at, PointerMode found) {
     if (mode_ != PointerMode::any && mode_ != found) refuse(at, "mixes pointer modes");
     mode_ = found;
@@ -82,7 +82,7 @@ class Check {
   void optional(size_t at, SlotKind kind, const char* otherwise) const {
     if (!call_.slots[at].is(SlotKind::null)) is(at, kind, otherwise);
   }
-  /// By value or by address. bytes 0: other arguments say.
+  /// Checks a scalar by value or by address. bytes 0: other arguments give the size.
   void scalar(size_t at, uint32_t bytes) const {
     const SlotView& view = call_.slots[at];
     if (view.is(SlotKind::address) || view.is(SlotKind::null)) return;
@@ -148,7 +148,7 @@ uint64_t CallArguments::word_of(const SlotView& slot, CallObjects objects) {
   if (slot.is(SlotKind::result))
     return reinterpret_cast<uint64_t>(results_.data() +
                                       std::exchange(results_used_, results_used_ + units(slot.slot.bytes)));
-  if (slot.is(SlotKind::null)) return 0;  // whatever its value says
+  if (slot.is(SlotKind::null)) return 0;  // its value is ignored
   if (!slot.is(SlotKind::scalar)) return slot.slot.value;
   Own& own = scalars_.at(scalars_used_++);
   own = {};

@@ -14,7 +14,7 @@ namespace jitc::cuda {
 namespace {
 using ops::CollectiveKind;
 
-/// By ncclDataType_t; the last two are 8-bit floats, which older libraries refuse themselves.
+/// Widths by ncclDataType_t; the last two are 8-bit floats, which older libraries refuse themselves.
 constexpr std::array<size_t, 12> kWidths{1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
 bool is_premul(const ops::CollectiveItem& item) {
@@ -23,7 +23,7 @@ bool is_premul(const ops::CollectiveItem& item) {
 
 void* at(uint64_t address) { return reinterpret_cast<void*>(address); }
 
-/// NCCL takes all-to-all since 2.28 only; as sends and receives it is the same in every version.
+/// Runs an all-to-all as sends and receives: NCCL has it since 2.28 only, and the effect is the same.
 int all_to_all(const Nccl& nccl, const ops::CollectiveItem& item, const Communicator& communicator,
                NcclComm comm, NcclStream stream) {
   const uint64_t part = item.count * kWidths[item.dtype];
@@ -40,7 +40,7 @@ int all_to_all(const Nccl& nccl, const ops::CollectiveItem& item, const Communic
   return kNcclSuccess;
 }
 
-/// Waits a little, longer when it has waited often.
+/// Waits a little, longer after many waits.
 void pause(int times) {
   if (times < 2000) {
 #if defined(__x86_64__)
@@ -50,7 +50,7 @@ void pause(int times) {
   }
   std::this_thread::sleep_for(std::chrono::microseconds(times < 4000 ? 20 : 500));
 }
-constexpr int kLong = 4000;  // pauses after which it is the other ranks that it waits for
+constexpr int kLong = 4000;  // pauses after which other ranks are being waited for
 }  // namespace
 
 CollectiveCall::CollectiveCall(CommunicatorContext& context, const ops::Collective& op)
@@ -118,7 +118,7 @@ CollectiveCall::Locks CollectiveCall::hold_all() const {
   return locks;
 }
 
-/// A factor on the device is read when the collective runs, one in the op now.
+/// Makes the reductions. A factor on the device is read when the collective runs, one in the op now.
 int CollectiveCall::make_reductions() {
   reductions_.clear();
   for (size_t i = 0; i < items_.size(); ++i) {
@@ -174,7 +174,7 @@ int CollectiveCall::call_all(NcclStream stream) const {
   keep(nccl_->group_start());
   if (unhealthy(first)) return first;
   for (size_t i = 0; i < items_.size() && !unhealthy(first); ++i)
-    if (items_[i].count) keep(call(i, stream));  // none: on every rank alike
+    if (items_[i].count) keep(call(i, stream));  // none: then on every rank
   keep(nccl_->group_end());                      // always: the group belongs to this thread
   return first;
 }
@@ -199,7 +199,7 @@ void CollectiveCall::await(Communicator& communicator) {
   std::optional<Waiting<CommunicatorHost>> waiting;
   for (int times = 0;; ++times) {
     const int result = communicator.handle().result();
-    if (context_.given_up) throw Abandoned{};  // what became of it is the fence's doing, maybe
+    if (context_.given_up) throw Abandoned{};  // the fence may have caused the result
     if (communicator.ends()) return;
     communicator.handle().check(result);
     if (result == kNcclSuccess) return;
@@ -213,7 +213,7 @@ void CollectiveCall::await(Communicator& communicator) {
 void CollectiveCall::drop_reductions() {
   for (const Premul& one : premuls_) {
     const auto lock = one.communicator->handle().hold();
-    if (one.communicator->ends()) continue;  // gone, with what was made for it
+    if (one.communicator->ends()) continue;  // destroyed, with its reductions
     (void)nccl_->premul_destroy(one.reduction, one.communicator->handle().get());
   }
   premuls_.clear();

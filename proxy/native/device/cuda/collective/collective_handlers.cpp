@@ -51,9 +51,9 @@ void CollectiveHandlers::run(const ops::Collective& op) {
   issuer_.submitted(stream, op.header);
 }
 
-/// Sessions take turns at the GPU: NCCL works on copies in host memory, and this session leaves the GPU
-/// meanwhile. Nothing else is under way then: no work is put behind a collective that waits for a rank which
-/// needs the GPU.
+/// Runs a collective while sessions take turns at the GPU: NCCL works on copies in host memory, and this
+/// session leaves the GPU meanwhile. No other work is in flight then: none is queued behind a collective that
+/// waits for a rank which needs the GPU.
 void CollectiveHandlers::run_elsewhere(const ops::Collective& op, Stream& stream) {
   issuer_.drain();
   staging_.clear();

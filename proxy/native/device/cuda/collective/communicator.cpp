@@ -1,4 +1,4 @@
-// See communicator.h. Here: the keeper's way from the bootstrap to NCCL's communicator, and its end.
+// See communicator.h. This part: the keeper's steps from the bootstrap to NCCL's communicator, and its end.
 #include "communicator.h"
 
 #include <utility>
@@ -12,21 +12,21 @@ constexpr int64_t kSleep = 100'000;  // microseconds; only a safety net, the doo
 constexpr int64_t kPoll = 500;       // while NCCL works
 constexpr std::chrono::milliseconds kWatch{100};
 
-/// Of a split whose parent the program aborts meanwhile.
+/// Throws if the program aborts the parent during a split.
 void check_goes_on(const Communicator& parent) {
   if (parent.ends()) refuse(kUnknown, "communicator", "the communicator was aborted");
 }
 }  // namespace
 
-/// The keeper: it finds the others, makes NCCL's communicator, watches it, closes it. What it shares with the
-/// dispatcher's thread is the communicator's.
+/// Keeper: it meets the other ranks, makes NCCL's communicator, watches it, closes it. The communicator holds
+/// what it shares with the dispatcher's thread.
 class Communicator::Keeper {
  public:
   explicit Keeper(Communicator& of) : of_(of) {}
   void run();
 
  private:
-  // In this order.
+  // Called in this order.
   bool take_identity();
   Identity agree_on_split(NcclBootstrap& bootstrap);
   uint64_t post(NcclBootstrap& bootstrap);
@@ -100,7 +100,7 @@ void Communicator::Keeper::run() {
   } catch (const Abandoned&) {
     const std::string text = "the communicator was left before it was made";
     if (of_.leaving_ && !of_.ends_)
-      of_.deliver(kUnknown, std::as_bytes(std::span(text)));  // else a fence has come, or is about to
+      of_.deliver(kUnknown, std::as_bytes(std::span(text)));  // else a fence has arrived, or is about to
   } catch (const std::exception& error) {
     of_.fail({kUnknown, "communicator", error.what()});
   }
@@ -108,7 +108,7 @@ void Communicator::Keeper::run() {
   if (of_.ends_) of_.deliver(kSuccess, {});
 }
 
-/// False: this rank has no part in the split.
+/// Returns false if this rank has no part in the split.
 bool Communicator::Keeper::take_identity() {
   if (!of_.origin_) return true;
   Communicator& parent = *of_.origin_->parent;
@@ -117,7 +117,7 @@ bool Communicator::Keeper::take_identity() {
   try {
     identity = agree_on_split(bootstrap);
   } catch (const OpError&) {
-    parent.pass_turn();  // those that come after it have their own answer
+    parent.pass_turn();  // later splits have their own answers
     throw;
   }
   parent.pass_turn();
@@ -131,7 +131,7 @@ bool Communicator::Keeper::take_identity() {
   return true;
 }
 
-/// Waits until all ranks of the parent have said what they want of the split.
+/// Waits until all ranks of the parent have posted to the split.
 Identity Communicator::Keeper::agree_on_split(NcclBootstrap& bootstrap) {
   Communicator& parent = *of_.origin_->parent;
   const uint64_t round = post(bootstrap);
@@ -171,7 +171,7 @@ void Communicator::Keeper::connect() {
   while (true) {
     token_ = NcclBootstrap::fresh_token();
     {
-      const Lock lock(of_.mutex_);  // not after a fence: the next attempt has the same slot
+      const Lock lock(of_.mutex_);  // not after a fence: the next attempt uses the same slot
       of_.check_going();
       of_.bootstrap_->arrive(token_);
     }
@@ -182,7 +182,7 @@ void Communicator::Keeper::connect() {
   }
 }
 
-/// Waits until rank 0 has given out an id for everybody who is there now, this rank's attempt included.
+/// Waits until rank 0 has published an id for all present ranks, including this rank's attempt.
 void Communicator::Keeper::agree(NcclUniqueId& id, std::vector<uint64_t>& tokens) {
   while (true) {
     const uint32_t seen = of_.bootstrap_->doorbell();
@@ -201,7 +201,7 @@ void Communicator::Keeper::agree(NcclUniqueId& id, std::vector<uint64_t>& tokens
   }
 }
 
-/// Makes NCCL's communicator. False when a rank has left or come anew before it was ready.
+/// Makes NCCL's communicator. False when a rank has left or rejoined before it was ready.
 bool Communicator::Keeper::join(const NcclUniqueId& id, const std::vector<uint64_t>& tokens) {
   {
     const Lock lock(of_.mutex_);
@@ -237,9 +237,9 @@ void Communicator::Keeper::watch() {
   }
 }
 
-/// Whatever NCCL has of this communicator goes: after its work when the program is done with it, at once when
-/// it never got ready. After a fault it stays until the fence: a collective that is given up lets its stream
-/// go on, with whatever lies in memory.
+/// Releases NCCL's resources of this communicator: after its work when the program is done with it, at once
+/// if it was never ready. After a fault they stay until the fence: a collective that is given up lets its
+/// stream continue with undefined memory.
 void Communicator::Keeper::close() {
   bool ready, inside, failed;
   {
@@ -249,14 +249,14 @@ void Communicator::Keeper::close() {
     inside = of_.inside_;
     if (ready) of_.changed_.wait(lock, [this] { return of_.leaving_ || of_.aborted_; });
   }
-  // Others may still be on the way to where this rank has been: they get what NCCL says.
+  // Others may still be on the way to this rank's point: they get NCCL's result.
   if (of_.bootstrap_ && !ready && !failed) of_.bootstrap_->leave(token_);
   if (!inside) return;
   if (ready && !of_.aborted_ && !of_.ends_ && drain()) of_.handle_.destroy();
   of_.drop();
 }
 
-/// Waits until the communicator's work is done; false when it is given up.
+/// Waits until the communicator's work is done; false when that is given up.
 bool Communicator::Keeper::drain() {
   int result = of_.handle_.finalize();
   while (!unhealthy(result)) {

@@ -1,18 +1,18 @@
-// See communicator.h. Here: what others do with a communicator, and how its keeper reports.
+// See communicator.h. This part: use of a communicator by others, and its keeper's reports.
 #include "communicator.h"
 #include "device/cuda/driver/error.h"
 
 namespace jitc::cuda {
 namespace {
-constexpr std::chrono::milliseconds kLook{20};  // how late a wait may notice that it takes too long
+constexpr std::chrono::milliseconds kLook{20};  // longest delay in noticing that a wait takes too long
 
-/// Of failures that end the device's run; all others are the op's own result.
+/// Returns whether the failure ends the device's run; all others are the op's own result.
 bool is_fault(std::string_view cause) {
   return cause == "collective-error" || cause == "hung-collective" || cause == "sticky-error";
 }
 }  // namespace
 
-/// A join that is still owed its answer gets none: its program waits for it, and has no handle to abort.
+/// Leaves. A join still owed its answer gets none: its program waits for it, without a handle to abort.
 void Communicator::leave(uint64_t abort) {
   {
     const Lock lock(mutex_);
@@ -51,7 +51,7 @@ bool Communicator::left_nccl(Clock::time_point until) {
   return changed_.wait_until(lock, until, [this] { return !inside_; });
 }
 
-/// NCCL's communicator goes, whatever it does.
+/// Drops NCCL's communicator, even if it is busy.
 void Communicator::drop() {
   handle_.abort();
   const Lock lock(mutex_);
@@ -72,7 +72,7 @@ void Communicator::wait_ready() {
     if (bootstrap_) bootstrap_->want();
   }
   const Waiting waiting(context_.host);
-  await_ready();  // with nothing locked at its end: the device's mutex comes first
+  await_ready();  // releases locks at its end: the device's mutex comes first
 }
 
 void Communicator::await_ready() {
@@ -102,7 +102,7 @@ void Communicator::become(Stage stage, const OpError& failure) {
   changed_.notify_all();
 }
 
-/// A communicator that was ready stays so: its end is the fence's business.
+/// Fails a communicator that was not ready: the end of a ready one is up to the fence.
 void Communicator::fail(const OpError& error) {
   {
     const Lock lock(mutex_);

@@ -36,7 +36,7 @@ Communicators::Pointer Communicators::get(uint64_t handle) const {
   return found->second;
 }
 
-/// Those whose keepers are at their end.
+/// Destroys communicators whose owner thread has finished.
 void Communicators::reap() {
   const std::lock_guard lock(mutex_);
   std::erase_if(gone_, [](const Pointer& one) { return one->over(); });
@@ -107,7 +107,7 @@ void Communicators::end(const ops::CommunicatorAbort& op) {
   remove(op.handle, communicator);
 }
 
-/// Told with nothing locked: who waits for quiet holds the context's mutex, and takes this one then.
+/// Notifies without locks: a thread that waits for quiet holds the context's mutex, and takes this one then.
 void Communicators::abort_coming(const ops::CommunicatorAbort& op) {
   Pointer communicator;
   {
@@ -148,7 +148,7 @@ void Communicators::interrupt() {
   for (const auto& [handle, communicator] : table_) communicator->wake();
 }
 
-/// As in abort_coming(), told with nothing locked.
+/// Notifies without locks, like abort_coming().
 void Communicators::abort_all() {
   interrupt();
   std::vector<Pointer> all;
@@ -172,7 +172,7 @@ bool Communicators::fence(std::chrono::milliseconds limit) {
     table_.clear();
     waiting_.clear();
   }
-  // All at once: one's end may have to wait for the device, which another one's collective keeps busy.
+  // All at once: one may end only after the device, which another one's collective keeps busy.
   for (const Pointer& one : gone_) one->abort();
   const auto until = Clock::now() + limit;
   for (const Pointer& one : gone_)

@@ -41,7 +41,7 @@ uint64_t Staging::copy(uint64_t from, uint64_t bytes, abi::CUstream stream) {
   return reinterpret_cast<uint64_t>(to);
 }
 
-/// All that is received is copied too: of it NCCL may leave parts as they are.
+/// Copies received memory too: NCCL may leave parts of it unchanged.
 void Staging::move(const CollectiveCall::Operands& operands, ops::CollectiveItem& item,
                    abi::CUstream stream) {
   const auto& [given, send_bytes, receive_bytes, scale_bytes] = operands;

@@ -12,14 +12,14 @@
 namespace jitc::cuda {
 namespace {
 
-/// For the driver to take back what a lost worker had; no longer than silence is tolerated.
+/// Returns the time for the driver to reclaim a lost worker's memory; no longer than silence is tolerated.
 std::chrono::duration<double> patience_of(const BackendOptions& options) {
   constexpr double kSeconds = 15;
   return std::chrono::duration<double>(
       options.given.hang_seconds > 0 ? std::min(kSeconds, options.given.hang_seconds) : kSeconds);
 }
 
-/// Empty: the GPU can be used.
+/// Returns why the GPU cannot be used, or nothing.
 std::string unusable(const Context& context) {
   if (!context.attribute(abi::kAttributeVirtualMemory))
     return "the GPU or its driver has no virtual memory management";
@@ -125,13 +125,13 @@ void Device::fail(const ops::OpHeader& op, const OpError& error) {
   if (info && info->waits && !error.sticky)
     return sink_.result(op.sequence, error.status, std::as_bytes(std::span(message)));
   if (forgiven) return;
-  // A sticky error is mostly that of work that was given before.
+  // A sticky error is mostly that of earlier work.
   const uint64_t earlier = error.sticky ? streams_.suspect() : 0;
   state_.fault(earlier ? std::min(earlier, op.sequence) : op.sequence, error.status, error.cause, message);
 }
 
-/// A fence has the mutex until the GPU rests, which may be when the caller has gone on: it does not wait for
-/// that.
+/// Does not wait for a fence, which has the mutex until the GPU is idle, maybe after the caller has
+/// continued.
 void Device::flush() {
   std::unique_lock lock(mutex_, std::try_to_lock);
   while (!lock && state_.running()) {
@@ -157,9 +157,9 @@ Backend::Idle Device::await_idle(std::optional<std::chrono::milliseconds> limit)
 
 // -- fence and restore ---------------------------------------------------------------------------------
 
-/// The dispatcher has the mutex, and may be inside the driver behind a collective that does not end:
-/// collectives are given up without it. What runs on the GPU after them is told to nobody: the poller is
-/// closed before, and the sink takes no result any more of the op that the dispatcher is at.
+/// Gives up collectives without the mutex: the dispatcher has it, and may be inside the driver behind a
+/// collective that does not end. Later work on the GPU is not reported: the poller is closed before, and the
+/// sink takes no more result of the dispatcher's current op.
 void Device::fence() {
   state_.fence();
   poller_.close();
@@ -169,9 +169,9 @@ void Device::fence() {
   const auto lock = quiesce_.lock(mutex_);
   context_->bind();
   families_.graphs.let_communicating_go();
-  injector_.release();  // what stands still since; an abort waits for collectives that lie behind it
-  // With those that the dispatcher has made meanwhile. Before streams are waited for: a collective whose peer
-  // is gone ends no other way.
+  injector_.release();  // stalled streams; an abort waits for collectives behind them
+  // Includes communicators that the dispatcher has made meanwhile. Before waiting for streams: a collective
+  // whose peer is lost ends no other way.
   if (!families_.collectives.fence(quiesce_.limit())) quiesce_.give_up_process();
   std::vector<abi::CUstream> all = access_.copies().streams();
   for (const Stream* const one : streams_.all()) all.push_back(one->own());
@@ -206,15 +206,15 @@ void Device::commit() {
 bool Device::restore(const Resources& resources, std::string& error) {
   const std::lock_guard lock(mutex_);
   if (!state_.fenced()) return error = "restore needs a fence first", false;
-  // A fault that comes back is the program's own when it comes back at the same op: until the next boundary
-  // each op is marked.
+  // A recurring fault is the program's own if it recurs at the same op: until the next boundary each op is
+  // marked.
   poller_.be_careful(true);
   error = "it is given up: a newer recovery has begun";
   try {
     const Residency::Use use(residency_);
     issuer_.check("cuCtxSetCurrent", context_->bind());
     families_.graphs.captures().clear();
-    // Before graphs that execute them: what a library loads meanwhile cannot be captured.
+    // Before graphs that execute them: loading by a library cannot be captured.
     families_.dnn.dnn().restore(resources.dnn_plans,
                                 !resources.executables.empty() || !resources.captures.empty());
     families_.graphs.restore(resources);
@@ -259,7 +259,7 @@ namespace jitc {
 std::shared_ptr<void> open_cuda_gpu(const Libraries& libraries, int ordinal, std::string& error) {
   struct OpenGpu {
     std::shared_ptr<cuda::Context> context;
-    cuda::KernelWork kernel;  // under way before a session needs it
+    cuda::KernelWork kernel;  // started before a session needs it
   };
   const auto driver = cuda::Driver::open(libraries.path("driver"), error);
   if (!driver) return nullptr;

@@ -7,13 +7,13 @@
 
 namespace jitc::cuda {
 
-/// The dispatcher sees a dead device by itself when it is inside; a driver that blocks it would block us too.
+/// Checks the GPU if the mutex is free: its holder notices a dead device, or may be blocked by the driver.
 void GpuWatch::look() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || !state_.running() || context_.bind() != 0) return;
   const Driver& driver = context_.driver();
   thread_local bool relaxed = false;
-  int32_t mode = abi::kCaptureModeRelaxed;  // this thread's questions disturb no capture
+  int32_t mode = abi::kCaptureModeRelaxed;  // this thread's queries disturb no capture
   if (!relaxed) relaxed = driver.cuThreadExchangeStreamCaptureMode(&mode) == 0;
   for (const Stream* stream : streams_.all()) {
     if (poller_.idle(*stream->timeline())) continue;

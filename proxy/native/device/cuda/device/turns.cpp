@@ -1,10 +1,10 @@
-// What the device has to do with turns at its GPU (device/common/turns/residency.h): whether it is at rest,
-// what it waits for, memory that others have to make room for. See device.h.
+// The device's part in turns at its GPU (device/common/turns/residency.h): whether it is idle, what it waits
+// for, memory that others must make room for. See device.h.
 #include "device.h"
 
 namespace jitc::cuda {
 
-/// Whether the GPU has work; without the mutex, whose holder may be about to give it some.
+/// Returns whether the GPU has work; without the mutex, whose holder may be about to submit some.
 bool Device::busy() {
   if (at_rest_) return false;
   const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -17,9 +17,9 @@ bool Device::busy() {
   return !streams_.all_idle() || access_.copies().under_way();
 }
 
-/// The turn at the GPU is over, and its work does not end: a collective was begun before sessions took turns,
-/// and the rank that it waits for may need the GPU. It is begun anew, after the fault, as sessions that take
-/// turns do it.
+/// Restarts a collective, after a fault, as sessions that take turns do it: the turn at the GPU is over, and
+/// the work does not end. It was begun before sessions took turns, and the rank that it waits for may need
+/// the GPU.
 void Device::stuck() {
   const auto work = poller_.under_way();
   const uint64_t at = families_.collectives.at();
@@ -30,7 +30,7 @@ void Device::stuck() {
       "sessions must take turns at GPU " + std::to_string(options_.ordinal) + ", a collective was under way");
 }
 
-/// In a use.
+/// Requires a use.
 bool Device::restore_memory(const Resources& resources, std::string& error) {
   if (!residency_.shares()) return memory_->restore(resources, error);
   uint64_t missing = 0;

@@ -9,7 +9,7 @@
 namespace jitc::cuda {
 namespace {
 
-/// Where a weight space is said to be when only offsets in it are asked for: nobody looks there.
+/// Address of a weight space when only offsets in it are requested: it is never accessed.
 const auto kNowhere = reinterpret_cast<std::byte*>(uint64_t{1} << 40);
 constexpr int32_t kMostDimensions = 8;
 
@@ -18,7 +18,7 @@ void append(std::vector<std::byte>& out, const void* from, size_t bytes) {
   out.insert(out.end(), at, at + bytes);
 }
 
-/// Tensors of the plan whose values come with each execution.
+/// Returns the tensors of the plan whose values come with each execution.
 std::set<int64_t> tensors_by_value(const Description& description) {
   std::set<int64_t> found;
   for (const ObjectView& object : description.objects()) {
@@ -58,7 +58,7 @@ void Dnn::open() {
   objects_ = std::make_unique<DnnObjects>(library_);
 }
 
-/// Virtual streams change what they stand for, so the real one is set for each call.
+/// Sets the real stream for each call, since virtual streams can change theirs.
 void Dnn::bind(abi::CUstream stream) {
   check_dnn(*library_, "cudnnSetStream", library_->cudnnSetStream(handle_, stream));
 }
@@ -101,7 +101,7 @@ void Dnn::get_attribute(const Invocation& call, const Objects& objects, CallOutc
   const auto size = ops::dnn_attribute_bytes(query.type);
   const uint64_t bytes = fills || !wanted ? 0 : static_cast<uint64_t>(query.requested) * size;
   std::vector<std::byte> elements(bytes);
-  std::byte nothing{};  // where null would say that the count alone is wanted
+  std::byte nothing{};  // null would request the count alone
   void* const place = !wanted ? nullptr : bytes ? elements.data() : &nothing;
   int64_t count = 0;
   if (fills)

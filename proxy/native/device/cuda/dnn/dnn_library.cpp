@@ -6,7 +6,7 @@
 namespace jitc::cuda {
 namespace {
 
-/// By ObjectKind; backend has functions of its own.
+/// Names by ObjectKind; backend has functions of its own.
 constexpr std::array<const char*, Cudnn::kKinds> kNames{
     "",        "Tensor", "Filter",  "Convolution", "Activation",        "Pooling",
     "Dropout", "RNN",    "RNNData", "CTCLoss",     "SpatialTransformer"};

@@ -36,7 +36,7 @@ class KeyBuilder {
   std::string bytes_;
 };
 
-/// Of what an object is made of: its calls, with the keys of the objects that they mention.
+/// Returns the key of an object's parts: its calls, with the keys of the objects that they mention.
 std::string key_of(const ObjectView& view, const std::vector<DnnObject::Pointer>& before) {
   KeyBuilder key;
   key.add(view.kind);
@@ -80,7 +80,7 @@ bool is_query(const ObjectView& view) {
   return view.calls.size() == 1 && view.calls[0].function == ops::kDnnBackendGetAttribute;
 }
 
-/// Type of a backend descriptor, from its first call.
+/// Returns the type of a backend descriptor, from its first call.
 int32_t backend_type(const ObjectView& view) {
   if (view.calls.empty() || view.calls[0].function != ops::kDnnBackendCreateDescriptor)
     refuse_call("is not created first");
@@ -129,7 +129,7 @@ DnnObject::Pointer DnnObjects::find(const std::string& key) const {
   return found == kept_.end() ? nullptr : found->second;
 }
 
-/// Full: all are made again, which only costs time.
+/// Clears a full table, which only costs time.
 void DnnObjects::make_room(size_t objects) {
   if (kept_.size() + objects > kMostKept) kept_.clear();
 }
@@ -240,7 +240,7 @@ int64_t DnnObjects::fill(const DnnQuery& query) {
   return count;
 }
 
-/// What a query filled before; asks again where it is not kept any more.
+/// Returns the cached result of a query; asks again if it is not cached any more.
 DnnObject::Pointer DnnObjects::filled(const ObjectView& view, const Objects& before) {
   const DnnQuery query = query_of(view.calls[0], before, kQuerySlots);
   const std::string key = key_of(query, number_in(view.calls[0], kPlace));

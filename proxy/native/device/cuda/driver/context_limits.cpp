@@ -29,7 +29,7 @@ abi::CUresult ContextLimits::set(const Owner* owner, int32_t number, size_t valu
   return driver_.cuCtxGetLimit(in_force, number);
 }
 
-/// A limit that the driver does not lower any more stays as it is: it only takes memory.
+/// Drops requests. A limit that the driver refuses to lower stays: it only takes memory.
 void ContextLimits::clear(const Owner* owner, const std::set<int32_t>& but) {
   const std::lock_guard lock(mutex_);
   for (auto& [number, limit] : limits_)

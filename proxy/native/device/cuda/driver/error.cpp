@@ -35,7 +35,7 @@ const char* sticky_cause(abi::CUresult status) {
     case 718:  // CUDA_ERROR_INVALID_PC
     case 719:  // CUDA_ERROR_LAUNCH_FAILED
     case 721:  // CUDA_ERROR_TENSOR_MEMORY_LEAK
-    case 999:  // CUDA_ERROR_UNKNOWN: the driver itself does not know what state it is in
+    case 999:  // the driver itself does not know its state
       return "sticky-error";
     case 710:  // CUDA_ERROR_ASSERT
       return device::kDeviceAssert;

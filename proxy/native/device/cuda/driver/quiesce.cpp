@@ -27,7 +27,7 @@ Quiesce::Clock::time_point Quiesce::until() const {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds_));
 }
 
-/// The dispatcher may be inside the driver, which may block: then it never comes back.
+/// Limits the wait: the dispatcher may be inside a blocking driver call and never return.
 std::unique_lock<std::mutex> Quiesce::lock(std::mutex& mutex) const {
   const auto end = until();
   std::unique_lock lock(mutex, std::try_to_lock);
@@ -42,7 +42,7 @@ std::unique_lock<std::mutex> Quiesce::lock(std::mutex& mutex) const {
 void Quiesce::wait_for(const Driver& driver, const std::vector<abi::CUstream>& streams) const {
   const auto end = until();
   for (const abi::CUstream stream : streams) {
-    // An error is rest too: nothing runs any more on a device that is lost.
+    // An error means idle too: nothing runs any more on a lost device.
     while (driver.cuStreamQuery(stream) == kNotReady) {
       if (Clock::now() > end) give_up_process();
       std::this_thread::sleep_for(kLook);

@@ -21,11 +21,11 @@ void FaultInjector::inject(std::string_view kind, const ops::OpHeader& op) {
     kernels_->access_illegally(stream.own());
   else
     kernels_->never_end(stream.own());
-  issuer_.submitted(stream, op);  // found out at this op, also when it needs nothing of its stream itself
+  issuer_.submitted(stream, op);  // reported at this op, also if it needs nothing of its stream
 }
 
-/// What the others still need of this rank runs first, so that they all stop at this collective. Its
-/// communicator stays: where ranks talk over sockets an abort tells the others, and nothing would hang.
+/// Runs what the others still need of this rank first, so that they all stop at this collective. Its
+/// communicator stays: if ranks talk over sockets, an abort informs the others, and nothing would hang.
 void FaultInjector::hang_collective(Stream& stream, const ops::Collective& op) {
   if (stream.diverted()) refuse_value("the collective is being captured into a graph");
   issuer_.drain();
@@ -33,7 +33,7 @@ void FaultInjector::hang_collective(Stream& stream, const ops::Collective& op) {
   collectives_.skip(op.header.sequence);
 }
 
-/// As NCCL does when a peer is not reached: the communicator is of no use, and that is reported.
+/// Fails as NCCL does when a peer is unreachable: the communicator is unusable, and that is reported.
 void FaultInjector::cut_link(const Stream& stream, const ops::Collective& op) {
   if (stream.diverted()) refuse_value("the collective is being captured into a graph");
   issuer_.drain();

@@ -7,8 +7,8 @@
 namespace jitc::cuda {
 namespace {
 
-/// The kernels of fault_kernels.cu for where there is no NVRTC. The driver translates them for the GPU that
-/// is there. The clock is read so that no compiler can tell that the loop never ends, or leave it out.
+/// Kernels of fault_kernels.cu for systems without NVRTC. The driver translates them for the present GPU.
+/// Reading the clock keeps compilers from finding that the loop never ends, or removing it.
 constexpr char kKernels[] = R"ptx(
 .version 7.0
 .target sm_52
@@ -43,7 +43,7 @@ FaultKernels::~FaultKernels() {
   if (module_ && context_->bind() == 0) context_->driver().cuModuleUnload(module_);
 }
 
-/// Machine code first: PTX needs the driver's compiler, a library of its own that containers may lack.
+/// Loads machine code first: PTX needs the driver's compiler, a library of its own that containers may lack.
 void FaultKernels::load() {
   const Driver& driver = context_->driver();
   const KernelWork work(nvrtc_path_, context_->capability(), KernelText::faults);

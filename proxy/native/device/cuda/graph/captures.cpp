@@ -48,7 +48,7 @@ void Captures::take_up(List aside) {
   for (const auto& capture : captures_) capture->take_up();
 }
 
-// -- ops that mean something else ----------------------------------------------------------------------
+// -- ops with another meaning ---------------------------------------------------------------------------
 
 bool Captures::record(const ops::OpHeader& op, uint64_t event) {
   Stream& stream = issuer_.stream_of(op);
@@ -77,7 +77,7 @@ bool Captures::wait(const ops::OpHeader& op, uint64_t event) {
   return true;
 }
 
-/// A captured stream is destroyed: the capture cannot end as it should.
+/// Invalidates the capture of a destroyed stream: it cannot end as it should.
 void Captures::leave(uint64_t handle) {
   Stream* const stream = streams_.find(handle);
   Capture* const capture = stream ? of(*stream) : nullptr;

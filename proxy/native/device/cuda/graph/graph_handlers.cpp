@@ -50,7 +50,7 @@ void GraphHandlers::launch(const ops::GraphLaunch& op) {
   issuer_.submitted(stream, op.header);
 }
 
-/// Made again when it is not there yet.
+/// Returns the executable, recreated if it does not exist.
 std::shared_ptr<Executable> GraphHandlers::executable_of(uint64_t handle) {
   auto& entry = graphs_.executable(handle);
   if (entry.real) return entry.real;

@@ -12,8 +12,8 @@ const ops::OpHeader& header_of(const std::vector<std::byte>& record) {
 }
 }  // namespace
 
-/// While it lives ops are issued only to be captured: nobody is told of them, captures under way are out of
-/// sight, streams that are no more are there again, and cuBLAS handles are set as they were then.
+/// Scope in which ops are issued only to be captured: they are not reported, captures in progress are hidden,
+/// destroyed streams exist again, and cuBLAS handles have their settings of that time.
 class GraphRebuild::Scope {
  public:
   explicit Scope(GraphRebuild& of)
@@ -62,7 +62,7 @@ std::shared_ptr<Graph> GraphRebuild::make(const Resources::Content& content) {
   throw never_ended();
 }
 
-/// Only what is on a captured stream by now, or brings one into the capture.
+/// Issues only ops on a stream captured by now, or that bring one into the capture.
 void GraphRebuild::issue(const ops::OpHeader& op) {
   using ops::OpId;
   const auto id = static_cast<OpId>(op.op);
@@ -74,7 +74,7 @@ void GraphRebuild::issue(const ops::OpHeader& op) {
   if (const Handler* const handler = handlers_.find(op)) (*handler)(op);
 }
 
-/// Captures that were under way at the boundary go on where they were: before the first op after it.
+/// Resumes captures that were in progress at the boundary, before the first op after it.
 void GraphRebuild::resume() {
   std::vector<Resources::Capture> open;
   open.swap(open_);

@@ -30,7 +30,7 @@ Executable::~Executable() {
 
 // -- capture -------------------------------------------------------------------------------------------
 
-/// A stream that stands in for one of the program's.
+/// Stand-in for one of the program's streams.
 class Capture::StandIn {
  public:
   StandIn(std::shared_ptr<Context> context, Stream& stream) : context_(std::move(context)) {
@@ -51,8 +51,8 @@ class Capture::StandIn {
   abi::CUstream real_ = nullptr;
 };
 
-/// Relaxed whatever the program asked for: what it may not do meanwhile its own runtime has refused, and
-/// the device's own calls are no part of the program.
+/// Begins in relaxed mode, for any mode of the program: its own runtime has refused forbidden calls, and the
+/// device's own calls are no part of the program.
 Capture::Capture(std::shared_ptr<Context> context, uint64_t handle, Stream& origin)
     : context_(std::move(context)), origin_(handle) {
   first_ = &member(origin);
@@ -100,7 +100,7 @@ void Capture::invalidate(const OpError& reason) {
   if (!invalid_) invalid_ = reason;
 }
 
-/// Ends it with the driver; the graph, or null when the driver gives none.
+/// Ends it with the driver and returns the graph, or null if the driver gives none.
 abi::CUgraph Capture::stop() {
   abi::CUgraph graph = nullptr;
   const Driver& driver = context_->driver();

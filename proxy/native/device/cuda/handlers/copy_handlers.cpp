@@ -19,8 +19,7 @@ void refuse_capture(const Stream& stream, const std::string& what) {
 }
 }  // namespace
 
-/// The record is pageable memory, which the driver would copy on its own terms: it goes through pinned
-/// memory.
+/// Copies through pinned memory: the record is pageable, and the driver would copy it on its own terms.
 void CopyHandlers::h2d(const ops::CopyH2d& op) {
   Stream& stream = issuer_.stream_of(op.header);
   const auto payload = payload_of(op);
@@ -55,7 +54,8 @@ void CopyHandlers::d2h(const ops::CopyD2h& op) {
   issuer_.sink().injection_point(op.header, "copy");
 }
 
-/// Straight into the program's memory; what the program has already is only read again and compared.
+/// Copies straight into the program's memory; data that the program has already is only read again and
+/// compared.
 void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
   Stream& stream = issuer_.stream_of(op.header);
   check_result_bytes(op.bytes);

@@ -43,8 +43,8 @@ void EventHandlers::synchronize(const ops::EventSynchronize& op) {
   poller_.after(event.timeline, event.value, {op.header.sequence, 0, {}, {}});
 }
 
-/// The driver's time is asked for when both records are done. The client asks only then; a replay may be
-/// faster than the GPU. Between records of before a restore that are lost there is no time.
+/// Queries the driver's time when both records are done. The client asks only then; a replay may be faster
+/// than the GPU. There is no time between records that a restore has lost.
 void EventHandlers::elapsed(const ops::EventElapsed& op) {
   const Events::Pointer start = events_.at(op.start);
   const Events::Pointer end = events_.at(op.end);
@@ -57,7 +57,7 @@ void EventHandlers::elapsed(const ops::EventElapsed& op) {
     if (!event->timeline) return then();
     poller_.after(event->timeline, event->value, {sequence, 0, {}, std::move(then)});
   };
-  // Timelines and values are those of now, whatever is recorded later.
+  // Timelines and values are those of now, even if later records follow.
   const auto ask = [this, start, end, sequence] { measure(*start, *end, sequence); };
   const auto end_timeline = end->timeline;
   const auto end_value = end->value;

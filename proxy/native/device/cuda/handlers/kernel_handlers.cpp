@@ -12,7 +12,7 @@ namespace {
 static_assert(sizeof(abi::CUlaunchAttribute) == sizeof(ops::LaunchAttribute));
 static_assert(offsetof(abi::CUlaunchAttribute, value) == offsetof(ops::LaunchAttribute, value));
 
-/// Those whose value means the same in another process and at another time: no pointers, no events.
+/// Attributes whose value means the same in another process and at another time: no pointers, no events.
 constexpr int32_t kKnownAttributes[] = {
     abi::kLaunchIgnore,
     abi::kLaunchCooperative,

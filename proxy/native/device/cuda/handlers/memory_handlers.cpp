@@ -8,7 +8,7 @@
 
 namespace jitc::cuda {
 
-/// Without the mutex: this session may have to give way to others before.
+/// Runs without the mutex: this session may have to give way to others before.
 bool MemoryHandlers::others_make_room(uint64_t bytes) {
   if (!residency_.shares() || !memory_.could_have(bytes)) return false;
   residency_.expect_turns();
@@ -22,8 +22,8 @@ bool MemoryHandlers::others_make_room(uint64_t bytes) {
   return made;
 }
 
-/// What was freed is held back for a roll-back; the program needs it more. A roll-back finds another content
-/// then, and takes it from a copy or a peer.
+/// Gives up freed memory retained for a roll-back: the program needs it more. A roll-back then finds other
+/// content, and takes the block from a copy or a peer.
 uint32_t MemoryHandlers::with_room(uint64_t bytes, const std::function<uint32_t()>& take) {
   uint32_t status = take();
   while (status == kMemoryAllocation && !memory_.fits(bytes)) {
@@ -37,8 +37,8 @@ uint32_t MemoryHandlers::with_room(uint64_t bytes, const std::function<uint32_t(
 }
 
 void MemoryHandlers::allocate(const ops::Allocate& op) {
-  // Ops given before a free may still use the old block: its addresses can be taken only after them. Rare:
-  // the client lets addresses rest, and programs synchronize before they free.
+  // Ops before a free may still use the old block: its addresses can be reused only after them. Rare: the
+  // client lets addresses rest, and programs synchronize before they free.
   if (memory_.overlaps_freed(op.address, op.bytes)) issuer_.drain();
   const uint32_t status =
       with_room(op.bytes, [&] { return memory_.allocate(op.address, op.bytes, op.header.sequence); });
@@ -93,7 +93,7 @@ void MemoryHandlers::register_host(const ops::HostRegister& op) {
   issuer_.answer(op.header);
 }
 
-/// As with CUDA itself: memory that work may use is given back after that work. Rare: programs keep it.
+/// Unregisters after pending work that may use the memory, like CUDA itself. Rare: programs keep it.
 void MemoryHandlers::unregister_host(const ops::HostUnregister& op) {
   issuer_.drain();
   host_ranges_.remove(op.address);

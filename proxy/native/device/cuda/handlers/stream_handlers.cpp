@@ -18,7 +18,7 @@ void StreamHandlers::destroy(const ops::StreamDestroy& op) {
   streams_.destroy(op.handle);
 }
 
-/// Answers when everything that the streams were given has run.
+/// Answers when all work so far of the streams has run.
 void StreamHandlers::answer_after(std::vector<Stream*> streams, const ops::OpHeader& op) {
   issuer_.completed_synchronously(op);
   std::erase_if(streams, [this](const Stream* stream) { return poller_.idle(*stream->timeline()); });
@@ -34,7 +34,7 @@ void StreamHandlers::answer_after(std::vector<Stream*> streams, const ops::OpHea
 void StreamHandlers::synchronize(const ops::StreamSynchronize& op) {
   Stream& stream = issuer_.stream_of(op.header);
   std::vector<Stream*> streams{&stream};
-  // Work on the legacy default stream orders itself with that of every blocking stream.
+  // Work on the legacy default stream is ordered with that of every blocking stream.
   if (&stream == &streams_.legacy())
     for (Stream* const other : streams_.all())
       if (other != &stream && other->blocking()) streams.push_back(other);

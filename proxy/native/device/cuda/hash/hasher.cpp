@@ -16,7 +16,7 @@ static_assert(sizeof(HashRange) == 24 && sizeof(Sum) == 16);
 
 }  // namespace
 
-/// What a launch reads and writes: ranges, then their sums; on the device, and in pinned memory.
+/// Tables of a launch: ranges, then their sums; on the device, and in pinned memory.
 class Hasher::Tables {
  public:
   explicit Tables(std::shared_ptr<Context> context) : context_(std::move(context)), host_(context_, kBytes) {
@@ -28,7 +28,7 @@ class Hasher::Tables {
   }
   ~Tables() {
     if (context_->bind() != 0) return;
-    context_->driver().cuStreamSynchronize(stream_);  // a launch that failed may have left a copy under way
+    context_->driver().cuStreamSynchronize(stream_);  // a failed launch may have left a copy in flight
     context_->driver().cuStreamDestroy(stream_);
     context_->driver().cuMemFree(device_);
   }
@@ -87,7 +87,7 @@ bool Hasher::poison(std::span<const MemoryRange> ranges) {
   });
 }
 
-/// As many of them as a launch takes, with the number of the first, until all had their turn.
+/// Calls work with as many ranges as a launch takes, and the number of the first, until all are done.
 bool Hasher::in_turns(std::span<const MemoryRange> ranges,
                       const std::function<void(std::span<const MemoryRange>, size_t)>& turn) {
   const std::lock_guard lock(mutex_);
@@ -113,7 +113,7 @@ void Hasher::prepare() {
   module_ = std::move(module);
 }
 
-/// For good: what failed once would fail at every boundary.
+/// Gives up for good: a failure would recur at every boundary.
 void Hasher::give_up(const std::string& why) {
   given_up_ = true;
   hash_ = poison_ = nullptr;
@@ -131,7 +131,7 @@ void Hasher::run(std::span<const MemoryRange> ranges, std::span<Hash> out) {
   for (size_t i = 0; i < ranges.size(); ++i) out[i] = content_hash_of(tables_->sums()[i], ranges[i].bytes);
 }
 
-/// How many pieces they are.
+/// Fills the table and returns the number of pieces.
 uint64_t Hasher::fill_table(std::span<const MemoryRange> ranges) {
   uint64_t pieces = 0;
   for (size_t i = 0; i < ranges.size(); ++i) {
@@ -151,7 +151,7 @@ void Hasher::launch(abi::CUfunction kernel, uint32_t count, uint64_t pieces) {
   config.blockDimX = kThreads;
   config.hStream = tables_->stream();
   abi::CUdeviceptr ranges = tables_->device_ranges(), sums = tables_->device_sums();
-  void* parameters[] = {&ranges, &count, &pieces, &sums};  // as many of them as the kernel takes
+  void* parameters[] = {&ranges, &count, &pieces, &sums};  // the kernel takes a prefix of these
   const Driver& driver = context_->driver();
   check(driver, "cuLaunchKernelEx", driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr));
 }

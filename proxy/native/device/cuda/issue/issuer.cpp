@@ -5,7 +5,7 @@
 
 namespace jitc::cuda {
 namespace {
-/// Releases a mutex that this thread holds, for a wait.
+/// Release of a mutex that this thread holds, during a wait.
 class Unlocked {
  public:
   explicit Unlocked(std::mutex& mutex) : mutex_(mutex) { mutex_.unlock(); }

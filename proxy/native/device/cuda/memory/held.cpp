@@ -1,4 +1,4 @@
-// Physical memory that has no address yet; see memory.h.
+// Physical memory without an address; see memory.h.
 #include "device/cuda/driver/error.h"
 #include "memory.h"
 
@@ -32,7 +32,7 @@ uint32_t Memory::map_held(uint64_t handle, uint64_t address, uint64_t sequence) 
   block.address = address;
   block.born = sequence;
   held_.erase(found);
-  used_ -= block.size;  // until it is there: when the driver refuses, it is gone
+  used_ -= block.size;  // until it is mapped: if the driver refuses, it is lost
   put(block);
   used_ += block.size;
   return kSuccess;

@@ -18,13 +18,13 @@ void HostRanges::give_back(uint64_t address) const {
   context_->driver().cuMemHostUnregister(reinterpret_cast<void*>(address));
 }
 
-/// Kernels of the program have the program's address, so a range that the GPU sees elsewhere is of no use.
+/// Adds a range. Kernels use the program's address, so a range that the GPU sees elsewhere is useless.
 void HostRanges::add(uint64_t address, uint64_t bytes) {
   const Driver& driver = context_->driver();
   auto* const memory = pinned_.find(address, bytes);
   if (!memory || !bytes || bytes % kPage || address % kPage)
     refuse_value(std::to_string(bytes) + " bytes at " + hex(address) + " are no pages of pinned memory");
-  int32_t mode = abi::kCaptureModeRelaxed;  // a capture under way must not mind
+  int32_t mode = abi::kCaptureModeRelaxed;  // must not disturb a capture in progress
   check(driver, "cuThreadExchangeStreamCaptureMode", driver.cuThreadExchangeStreamCaptureMode(&mode));
   const auto made = driver.cuMemHostRegister(memory, bytes, abi::kHostPortable | abi::kHostDeviceMap);
   driver.cuThreadExchangeStreamCaptureMode(&mode);

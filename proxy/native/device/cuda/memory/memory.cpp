@@ -10,7 +10,7 @@ namespace jitc::cuda {
 namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAlignment = 2u << 20;  // the client's, and the GPU's
-constexpr uint64_t kLeastTimes = 2;        // the GPU's memory: of addresses, for allocations of all sizes
+constexpr uint64_t kLeastTimes = 2;        // addresses per byte of the GPU's memory: for all allocation sizes
 
 bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
   return a < b + b_bytes && b < a + a_bytes;
@@ -44,7 +44,7 @@ bool Memory::reserve(std::shared_ptr<Context> context, std::string& error) {
   return physical_.open(context_, kAlignment, error) && reserve_most(error);
 }
 
-/// Less than the whole range where the driver does not give that: few programs get as far as its end.
+/// Reserves less than the whole range if the driver refuses that: few programs reach its end.
 bool Memory::reserve_most(std::string& error) {
   const uint64_t whole = bytes_, least = std::min(whole, physical_.rounded(kLeastTimes * context_->total()));
   while (!reserve_range(error)) {
@@ -90,7 +90,7 @@ uint32_t Memory::check_range(uint64_t address, uint64_t bytes) const {
   return overlaps(std::prev(next)->second, address, bytes) ? kInvalidValue : kSuccess;
 }
 
-/// Freed blocks in the range give up their addresses, not their content.
+/// Takes addresses, not content, from freed blocks in the range.
 void Memory::put_aside(uint64_t address, uint64_t bytes) {
   for (auto* blocks : {&condemned_, &freed_})
     for (Block& block : *blocks)
@@ -117,7 +117,7 @@ uint32_t Memory::allocate(uint64_t address, uint64_t bytes, uint64_t sequence) {
   return kSuccess;
 }
 
-/// Gives physical memory its addresses; when that fails it is gone.
+/// Maps physical memory at its addresses; releases it on failure.
 void Memory::put(Block block) {
   try {
     put_aside(block.address, block.bytes);
@@ -174,7 +174,7 @@ bool Memory::contains(uint64_t address, uint64_t bytes) const {
   return driver_ranges_.contains(address, bytes);
 }
 
-/// Neighbours without a gap are as one.
+/// Returns whether blocks cover the range; adjacent ones count as one.
 bool Memory::covered(uint64_t address, uint64_t bytes) const {
   auto next = live_.upper_bound(address);
   if (next == live_.begin()) return false;
@@ -185,7 +185,7 @@ bool Memory::covered(uint64_t address, uint64_t bytes) const {
   return end - address >= bytes;
 }
 
-/// What the driver has, and what we hold back for a roll-back and would give up for an allocation.
+/// Returns the driver's free memory plus retained memory that an allocation would reclaim.
 uint64_t Memory::available() const {
   const Driver& driver = context_->driver();
   size_t free = 0, whole = 0;

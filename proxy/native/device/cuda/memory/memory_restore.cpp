@@ -1,4 +1,4 @@
-// Memory goes back in time; see memory.h.
+// Roll-back of memory; see memory.h.
 #include <algorithm>
 #include <thread>
 
@@ -11,10 +11,10 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenLooks{20};
 }  // namespace
 
-/// Makes exactly what is wanted, as far as possible of what is still there. Throws OpError.
+/// Roll-back to exactly the wanted blocks, reusing as many as possible. Throws OpError.
 class Memory::Rollback {
  public:
-  /// missing: others may make room; then so many bytes are asked for, and it ends.
+  /// missing: others may make room; then it is set to the bytes needed, and the roll-back ends.
   Rollback(Memory& of, uint64_t* missing) : of_(of), missing_(missing) {}
   void run(const Resources& wanted);
 
@@ -33,13 +33,13 @@ class Memory::Rollback {
   uint64_t* const missing_;
 };
 
-/// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
+/// Finds the oldest of several blocks that had the same place and size: restore goes back in time.
 std::vector<Block>::iterator Memory::Rollback::find_freed(const Resources::Allocation& wanted) {
   return std::find_if(of_.freed_.begin(), of_.freed_.end(),
                       [&](const Block& block) { return wanted.is(block.address, block.bytes, block.born); });
 }
 
-/// Blocks that were made after the state that comes back: nothing will ask for them again.
+/// Drops blocks made after the restored state: they will not be needed again.
 void Memory::Rollback::drop_unwanted(const Wanted& wanted) {
   for (auto next = of_.live_.begin(); next != of_.live_.end();) {
     const auto block = next++;
@@ -63,7 +63,7 @@ void Memory::Rollback::make(const Resources::Allocation& wanted) {
   if (freed != of_.freed_.end()) {
     block = *freed;
     of_.freed_.erase(freed);
-    of_.budget_->take(block.size, UINT64_MAX);  // it was part of this state, so it is within the limit
+    of_.budget_->take(block.size, UINT64_MAX);  // part of this state, so within the limit
   } else {
     create_at_all_costs(block);
   }
@@ -71,7 +71,7 @@ void Memory::Rollback::make(const Resources::Allocation& wanted) {
   of_.used_ += block.size;
 }
 
-/// Also with what else a roll-back would like to have.
+/// Creates a block, even from memory that a roll-back would like to keep.
 void Memory::Rollback::create_at_all_costs(Block& block) {
   while (of_.physical_.create(block) != kSuccess)
     if (!give_up_oldest()) {
@@ -92,8 +92,8 @@ bool Memory::Rollback::give_up_oldest() {
   return true;
 }
 
-/// A lost worker has ended when this one takes over, but the driver may still be taking back what it had: the
-/// memory is within the limit, and not there yet.
+/// Creates a block, waiting for the driver to reclaim the memory of a lost worker, which ended before this
+/// one took over: it is within the limit, but may not be available yet.
 void Memory::Rollback::wait_and_create(Block& block) {
   using Clock = std::chrono::steady_clock;
   const auto begun = Clock::now();
@@ -131,7 +131,7 @@ void Memory::Rollback::run(const Resources& wanted) {
   for (const auto& allocation : wanted.allocations) by_address[allocation.address] = &allocation;
   drop_unwanted(by_address);
   drop_unwanted_held(wanted.held);
-  // What is still there first: making others may need the memory of what is not wanted back.
+  // Surviving blocks first: making others may need the memory of unwanted ones.
   for (const auto& [address, allocation] : by_address)
     if (!of_.live_.contains(address) && find_freed(*allocation) != of_.freed_.end()) make(*allocation);
   for (const auto& [address, allocation] : by_address)

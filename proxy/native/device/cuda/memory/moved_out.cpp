@@ -1,4 +1,4 @@
-// See moved_out.h; and how memory goes and comes: memory.h.
+// See moved_out.h; moving memory out and in: memory.h.
 #include "moved_out.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ std::vector<std::pair<uint64_t, uint64_t>> Memory::ranges() const {
   return ranges;
 }
 
-/// What is held back for a roll-back goes: nothing that was given still uses it.
+/// Moves out; releases memory retained for a roll-back, which no submitted work uses.
 bool Memory::move_out() {
   const std::lock_guard lock(mutex_);
   if (out_) return true;

@@ -29,9 +29,9 @@ uint64_t PhysicalMemory::total() const {
   return limit_ ? std::min(limit_, context_->total()) : context_->total();
 }
 
-/// With all that the device says its memory can have: mapped for RDMA, exported as a file descriptor, which
-/// NCCL does with what graphs use. Some systems say so and then refuse it: what they refuse is asked for no
-/// more.
+/// Requests memory with all properties that the device reports: mapped for RDMA, exportable as a file
+/// descriptor, which NCCL needs for graphs. Some systems report these and then refuse them: refused ones are
+/// not requested again.
 abi::CUresult PhysicalMemory::ask(Block& block) {
   const auto with = [&](const abi::CUmemAllocationProp& properties) {
     return context_->driver().cuMemCreate(&block.memory, block.size, &properties, 0);
@@ -40,7 +40,7 @@ abi::CUresult PhysicalMemory::ask(Block& block) {
   if (first == 0 || first == kMemoryAllocation) return first;
   const bool rdma = properties_.allocFlags.gpuDirectRDMACapable, exported = properties_.requestedHandleTypes;
   for (const auto& [without_rdma, without_export] : {std::pair{true, false}, {false, true}, {true, true}}) {
-    if ((without_rdma && !rdma) || (without_export && !exported)) continue;  // that was asked for already
+    if ((without_rdma && !rdma) || (without_export && !exported)) continue;  // already requested
     abi::CUmemAllocationProp less = properties_;
     if (without_rdma) less.allocFlags.gpuDirectRDMACapable = 0;
     if (without_export) less.requestedHandleTypes = 0;
@@ -51,10 +51,10 @@ abi::CUresult PhysicalMemory::ask(Block& block) {
   return first;
 }
 
-/// Takes physical memory; not mapped yet.
+/// Takes unmapped physical memory.
 uint32_t PhysicalMemory::create(Block& block) {
   block.size = rounded(block.bytes);
-  // The limit is for what is held back too: other virtual GPUs may live on the same one.
+  // The limit covers retained memory too: other virtual GPUs may share the GPU.
   if (!allows(block.size) || !budget_->take(block.size, total())) return kMemoryAllocation;
   const Driver& driver = context_->driver();
   const auto status = ask(block);

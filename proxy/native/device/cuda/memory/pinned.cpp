@@ -16,7 +16,7 @@ HostMemory::HostMemory(std::shared_ptr<Context> context, size_t bytes) : context
   const Driver& driver = context_->driver();
   check(driver, "cuCtxSetCurrent", context_->bind());
   void* data = nullptr;
-  int32_t mode = abi::kCaptureModeRelaxed;  // a capture under way must not mind
+  int32_t mode = abi::kCaptureModeRelaxed;  // must not disturb a capture in progress
   check(driver, "cuThreadExchangeStreamCaptureMode", driver.cuThreadExchangeStreamCaptureMode(&mode));
   const auto made = driver.cuMemHostAlloc(&data, bytes, abi::kHostPortable | abi::kHostDeviceMap);
   driver.cuThreadExchangeStreamCaptureMode(&mode);

@@ -12,7 +12,7 @@
 namespace jitc::cuda {
 namespace {
 
-/// A program of NVRTC.
+/// Program of NVRTC.
 class Program {
  public:
   Program(const Nvrtc& nvrtc, const char* source, const char* name) : nvrtc_(nvrtc) {
@@ -41,7 +41,7 @@ class Program {
   }
 
  private:
-  /// The compiler's first line, for a message of one line.
+  /// Returns the compiler's first line, for a message of one line.
   std::string log() const {
     size_t size = 0;
     if (nvrtc_.nvrtcGetProgramLogSize(program_, &size) != 0 || size == 0) return {};

@@ -112,7 +112,7 @@ const Function& Modules::function(uint64_t handle) const {
 
 // -- kernels -------------------------------------------------------------------------------------------
 
-/// Attributes that an old driver or GPU does not know are 0.
+/// Returns an attribute; 0 if an old driver or GPU does not know it.
 int32_t Modules::attribute(abi::CUfunction function, int32_t attribute) const {
   int32_t value = 0;
   const auto status = driver().cuFuncGetAttribute(&value, attribute, function);
@@ -179,7 +179,7 @@ uint64_t Modules::query(const ops::FunctionQuery& query) const {
       return static_cast<uint64_t>(blocks);
     }
     case ops::OccupancyKind::available_shared: {
-      size_t bytes = 0;  // the number of blocks comes in the cluster's place
+      size_t bytes = 0;  // the number of blocks replaces the cluster
       check(driver(), "cuOccupancyAvailableDynamicSMemPerBlock",
             driver().cuOccupancyAvailableDynamicSMemPerBlock(&bytes, one.real,
                                                              static_cast<int32_t>(query.cluster), block));
@@ -230,7 +230,7 @@ uint64_t Modules::set_limit(int32_t limit, uint64_t value) {
   return in_force;
 }
 
-/// Before there are modules: the driver takes a size of the heap only while no kernel has used it.
+/// Sets limits before modules are loaded: the driver accepts a heap size only until a kernel has used it.
 void Modules::restore_limits(const Resources& wanted) {
   std::set<int32_t> numbers;
   for (const auto& one : wanted.limits) numbers.insert(static_cast<int32_t>(one.limit));
@@ -259,9 +259,9 @@ void Modules::restore_variable(const Resources::Variable& wanted) {
              " (" + std::to_string(wanted.bytes) + " bytes)");
 }
 
-// -- as they were --------------------------------------------------------------------------------------
+// -- restored ------------------------------------------------------------------------------------------
 
-/// The module as it is with the driver, if it still is; else loaded again.
+/// Returns the module, if the driver still has it; else loads it again.
 std::shared_ptr<Module> Modules::take(const Resources::Module& wanted) {
   const auto same = [&](const Loaded& one) { return one.handle == wanted.handle && one.hash == wanted.hash; };
   const auto found = std::find_if(unloaded_.begin(), unloaded_.end(), same);

@@ -36,8 +36,8 @@ std::shared_ptr<const Nvrtc> Nvrtc::open(const std::string& path) {
   return made;
 }
 
-/// NVRTC asks the loader for a second library by its name, which finds none beside it in a wheel's folder;
-/// one that is loaded already is taken.
+/// Loads a second library that NVRTC asks the loader for by name and does not find beside it in a wheel's
+/// folder; a loaded one is used.
 void Nvrtc::open_builtins(const std::string& path) const {
   int32_t major = 0, minor = 0;
   check("nvrtcVersion", nvrtcVersion(&major, &minor));

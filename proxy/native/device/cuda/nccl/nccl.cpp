@@ -16,7 +16,7 @@ std::string version_text(int version) {
          std::to_string(version % 100);
 }
 
-/// Looks up symbols until one is missing.
+/// Loader of symbols, until one is missing.
 class Loader {
  public:
   explicit Loader(void* library) : library_(library) {}
@@ -93,7 +93,7 @@ void refuse_nccl(const Nccl& nccl, int result, NcclComm comm) {
       refuse_value(text);
     case kNcclUnhandledCudaError:
       refuse(kUnknown, "sticky-error",
-             text);  // NCCL does not say which; the context is not to be trusted
+             text);  // NCCL does not say which; the context may be damaged
     default:
       refuse(kUnknown, "collective-error", text);
   }

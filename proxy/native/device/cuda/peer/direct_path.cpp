@@ -18,7 +18,7 @@ struct Outcome {
   std::string error;
 };
 
-/// error: why it cannot be, or empty.
+/// error: the reason of a failure, or empty.
 Outcome run(PeerEndpoint& end, const std::vector<MemoryRange>& ranges, std::string error,
             std::chrono::milliseconds rest) {
   try {
@@ -37,7 +37,7 @@ Outcome run(PeerEndpoint& end, const std::vector<MemoryRange>& ranges, std::stri
   return {false, end.give_up(rest), error};
 }
 
-/// By the transfer's limit, or some time after it was cancelled.
+/// Returns whether it ends by the transfer's limit, or some time after cancellation.
 bool comes_back(const std::future<Outcome>& done, const DirectTransfer& transfer,
                 std::chrono::milliseconds grace) {
   const auto ready = [&](auto time) { return done.wait_for(time) == std::future_status::ready; };

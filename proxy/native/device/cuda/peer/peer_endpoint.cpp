@@ -11,7 +11,7 @@
 namespace jitc::cuda {
 namespace {
 constexpr int kBytes = 1;          // ncclUint8
-constexpr int64_t kLook = 20'000;  // microseconds; how late a wait may notice that it is over
+constexpr int64_t kLook = 20'000;  // microseconds; longest delay in noticing the end
 constexpr std::chrono::microseconds kPoll{200};
 }  // namespace
 
@@ -117,7 +117,7 @@ int PeerEndpoint::async_error() {
   return result == kNcclSuccess ? state : result;
 }
 
-/// Waits while NCCL is at it. Throws for a result that is not healthy.
+/// Waits while NCCL works. Throws for an unhealthy result.
 void PeerEndpoint::finish(int result) {
   while (result == kNcclInProgress) {
     check_going();
@@ -139,7 +139,7 @@ void PeerEndpoint::wait_through() {
   finish(async_error());
 }
 
-/// The sender's stream can be through before the network is: finalizing waits for it.
+/// Finalizes, since the sender's stream can end before the network transfer.
 void PeerEndpoint::take_leave() {
   finish(nccl_->finalize(comm_));
   finish(async_error());

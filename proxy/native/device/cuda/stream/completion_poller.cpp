@@ -13,8 +13,8 @@ namespace {
 constexpr auto kLookEvery = std::chrono::milliseconds(5);
 constexpr uint32_t kSpins = 4;  // rounds of kPauses before it sleeps
 constexpr int kPauses = 200;    // some microseconds
-constexpr std::chrono::microseconds kShortNap{20}, kLongestShortNap{200};  // somebody waits
-constexpr std::chrono::microseconds kLongestNap{1000};                     // nobody does
+constexpr std::chrono::microseconds kShortNap{20}, kLongestShortNap{200};  // with a waiting thread
+constexpr std::chrono::microseconds kLongestNap{1000};                     // without one
 
 void relax() {
 #if defined(__x86_64__)
@@ -47,7 +47,7 @@ CompletionPoller::Pointer CompletionPoller::timeline(uint64_t handle, abi::CUstr
   return std::make_shared<StreamTimeline>(handle, real, words_);
 }
 
-// -- what streams are given ----------------------------------------------------------------------------
+// -- submitted work ------------------------------------------------------------------------------------
 
 void CompletionPoller::given(const Pointer& timeline, const ops::OpHeader& op) {
   timeline->given_ = op.sequence;
@@ -65,7 +65,7 @@ void CompletionPoller::note(const Pointer& timeline, uint64_t sequence) {
       timeline->marks_.back().sequence = sequence;
       return;
     }
-    if (timeline->handed_out_) {  // that must not be overtaken
+    if (timeline->handed_out_) {  // must not be overtaken
       timeline->marks_.push_back({timeline->issued_, sequence, sequence, false});
       return;
     }
@@ -88,7 +88,7 @@ uint64_t CompletionPoller::mark(const Pointer& timeline) {
   return value;
 }
 
-/// With the mutex held.
+/// Requires the mutex.
 void CompletionPoller::list(const Pointer& timeline) {
   if (timeline->listed_) return;
   timeline->listed_ = true;
@@ -125,12 +125,12 @@ bool CompletionPoller::reached(const StreamTimeline& timeline, uint64_t value) c
   return timeline.reported_ >= value;
 }
 
-/// NCCL does not say how far it is: a rank that is at a collective counts as one that has given its part.
+/// Returns the oldest work. NCCL reports no progress: a rank in a collective counts as having contributed.
 std::optional<UnderWay> CompletionPoller::under_way() const {
   const std::lock_guard lock(mutex_);
   std::optional<UnderWay> oldest;
   for (const Pointer& timeline : busy_) {
-    // The words know more than what has been delivered.
+    // The words may be ahead of the deliveries.
     const uint64_t reached = timeline->reached();
     const auto mark = std::find_if(timeline->marks_.begin(), timeline->marks_.end(),
                                    [&](const StreamTimeline::Mark& one) { return one.value > reached; });
@@ -177,7 +177,7 @@ void CompletionPoller::reset() {
 }
 
 void CompletionPoller::forget(StreamTimeline& timeline) {
-  std::deque<StreamTimeline::Waiting> dropped;  // their memory goes back to its pool without the mutex
+  std::deque<StreamTimeline::Waiting> dropped;  // their memory returns to its pool without the mutex
   const std::lock_guard lock(mutex_);
   dropped.swap(timeline.waiting_);
   timeline.marks_.clear();
@@ -195,7 +195,7 @@ void CompletionPoller::open() {
 
 void CompletionPoller::loop() {
   pthread_setname_np(pthread_self(), "jitc-poller");
-  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // naps are as short as they say
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // makes naps as short as requested
   Lock lock(mutex_);
   uint32_t rounds = 0;
   while (!stop_) {
@@ -213,10 +213,10 @@ void CompletionPoller::loop() {
   }
 }
 
-/// Work on one stream waits for work on others, and the words are read one after the other: a stream may be
-/// seen past a wait, and the one that it waited for not yet where it had to be. A second look sees all that
-/// came before what the first one saw. When nobody waits for anything between the two, the first one is
-/// whole. With the mutex held, so that nobody is added meanwhile.
+/// Reads the words. Work on one stream waits for work on others, and the words are read one after the other:
+/// a stream may be seen past a wait, and the awaited one not yet there. A second look sees all work before
+/// what the first one saw. If no thread waits between the two, the first one suffices. Holds the mutex, so
+/// that no waiter is added meanwhile.
 void CompletionPoller::look() {
   for (const Pointer& timeline : busy_) timeline->look();
   for (bool more = true; more;) {
@@ -243,7 +243,7 @@ bool CompletionPoller::deliver(Lock& lock) {
   lock.lock();
   for (const Delivery& delivery : deliveries) delivery.timeline->was_told(delivery.value);
   std::erase_if(busy_, [](const Pointer& timeline) {
-    // What was delivered may have added something to wait for that is there already.
+    // Deliveries may have added a wait that is already due.
     const bool due = !timeline->waiting_.empty() && timeline->waiting_.front().value <= timeline->reported_;
     return timeline->marks_.empty() && !due && (timeline->listed_ = false, true);
   });
@@ -253,7 +253,7 @@ bool CompletionPoller::deliver(Lock& lock) {
   return true;
 }
 
-/// Results in the order of their ops, which work never runs against; then how far all streams have got.
+/// Delivers results in the order of their ops, which work never runs against; then all streams' progress.
 void CompletionPoller::hand_out(std::vector<Delivery>& deliveries) {
   std::vector<const Completion*> due;
   for (const Delivery& delivery : deliveries)
@@ -294,7 +294,7 @@ void CompletionPoller::look_after(Lock& lock) {
   changed_.notify_all();
 }
 
-/// Work waits only for work that was given before it, so the oldest outstanding mark waits for nobody.
+/// Checks the oldest outstanding mark: work waits only for earlier work, so this one waits for none.
 void CompletionPoller::check_hang(Lock& lock) {
   const auto older = [](const Pointer& a, const Pointer& b) {
     return a->marks_.front().first < b->marks_.front().first;

@@ -20,7 +20,7 @@ const Events::Pointer& Events::at(uint64_t handle) const {
   return found->second;
 }
 
-/// Whether an event was recorded is not known any more; all work before is done, so it may count as recorded.
+/// Restores events as recorded: their state is not known any more, but all earlier work is done.
 void Events::restore(const std::vector<Resources::Event>& wanted) {
   const Driver& driver = context_->driver();
   std::unordered_map<uint64_t, Pointer> old;

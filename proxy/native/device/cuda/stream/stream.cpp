@@ -5,7 +5,7 @@
 
 namespace jitc::cuda {
 namespace {
-/// Events that other processes open are refused by the client; the rest of the flags is the driver's.
+/// Flags passed to the driver; the client refuses events that other processes open.
 constexpr uint64_t kKnownEventFlags = 3;  // CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING
 }  // namespace
 

@@ -1,4 +1,4 @@
-// See reduce.h. Works in blocks, so that partial sums stay in the cache.
+// See reduce.h. Reductions work in blocks, so that partial sums stay in the cache.
 #include "reduce.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ T narrow(Sum<T> value) {
     return value;
 }
 
-/// Integers wrap around, as on a GPU.
+/// Adds integers with wrap-around, as on a GPU.
 template <class S, class F>
 S wrapping(S a, S b, F f) {
   if constexpr (std::is_integral_v<S>) {
@@ -90,7 +90,7 @@ S divided(S sum, size_t ranks) {
     return static_cast<S>(uint64_t{sum} / ranks);
 }
 
-/// Values outside of the type's range become its nearest one.
+/// Clamps values to the type's range.
 template <class S>
 S from_double(double value) {
   if constexpr (std::is_integral_v<S>) {
@@ -112,8 +112,8 @@ void store_block(std::byte* to, size_t at, size_t count, const std::array<T, kBl
   std::memcpy(to + at * sizeof(T), block.data(), count * sizeof(T));
 }
 
-// The loops always take whole blocks, whatever is in the unused part of the last one: a fixed number of turns
-// is what lets the compiler use vector instructions.
+// The loops always take whole blocks, with any content in the unused part of the last one: a fixed trip count
+// lets the compiler use vector instructions.
 template <class T, Reduction kReduction>
 void reduce_as(std::span<const std::byte* const> inputs, std::byte* out, size_t count) {
   std::array<Sum<T>, kBlock> sums;

@@ -86,7 +86,7 @@ struct Shape {
   int64_t rows, columns, ld, stride;
 };
 
-/// Checks the matrix as it lies in memory (before transposition) and finds it.
+/// Checks the matrix in its memory layout (before transposition) and locates it.
 Matrix matrix(const Memory& memory, const ops::Matmul& op, const char* name, uint64_t address, uint32_t type,
               Shape shape, uint32_t transpose) {
   if (transpose > 2) refuse_value(std::string("transposition of ") + name);

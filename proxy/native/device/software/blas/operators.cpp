@@ -15,7 +15,7 @@ namespace jitc::software {
 namespace {
 constexpr uint32_t kVersion = 5;
 
-/// What a running operator may look up: memory as its op sees it, and compiled kernels.
+/// View of a running operator: memory as its op sees it, and compiled kernels.
 struct View {
   const Memory& memory;
   uint64_t sequence;

@@ -35,7 +35,7 @@ bool Group::Lane::advance() {
   return advanced;
 }
 
-/// None begins before all have their turn: the end of one would have to wait for what another one waits for.
+/// Waits for all turns before any item begins: the end of one could depend on what another waits for.
 void Group::wait_turn(WaitHub& hub) {
   for (Member& member : members_)
     if (member.takes_part) wait_turn(member, hub);
@@ -76,7 +76,7 @@ void Group::make_lanes(const Memory& memory) {
   }
 }
 
-/// A replay stops where the program's abort has stopped it.
+/// Stops a replay where the program's abort stopped the original.
 void Group::limit_steps() {
   for (const Member& member : members_) {
     const auto limits = member.takes_part ? member.communicator->ending.limits(member.at) : std::nullopt;
@@ -99,7 +99,7 @@ std::vector<uint64_t> Group::steps_of(const Communicator& communicator) const {
   return steps;
 }
 
-/// Gives this rank's contributions. Receives wait until the injection point has passed.
+/// Posts this rank's contributions. Receives wait until the injection point has passed.
 void Group::post() {
   for (Lane& lane : lanes_)
     if (lane.kind != static_cast<uint32_t>(ops::CollectiveKind::receive)) lane.advance();
@@ -129,7 +129,7 @@ void Group::sleep(uint32_t seen) const {
 void Group::stage() {
   try {
     staging_.emplace(runs_);
-  } catch (const std::bad_alloc&) {  // the turn changes with each round then
+  } catch (const std::bad_alloc&) {  // the turn changes with each round
   }
 }
 
@@ -162,7 +162,7 @@ void Group::finish(const device::Residency& residency, WaitHub& hub) {
   staging_->give_back();
 }
 
-/// One that the program aborts is left at once, whatever the others wait for.
+/// Leaves a communicator that the program aborts at once, even if other items wait.
 void Group::check_members(WaitHub& hub) {
   for (Member& member : members_) {
     member.communicator->check_aborted();
@@ -172,7 +172,7 @@ void Group::check_members(WaitHub& hub) {
   }
 }
 
-/// False when there was something to do after all. Throws OpError when a rank that is waited for is gone for
+/// Returns false if there was something to do after all. Throws OpError when an awaited rank is lost for
 /// good.
 bool Group::all_present() {
   for (const Lane& lane : lanes_) {
@@ -180,7 +180,7 @@ bool Group::all_present() {
     for (uint32_t rank = 0; rank < lane.communicator->ranks(); ++rank) {
       const bool awaited = !lane.done() && (lane.peer < 0 || lane.peer == static_cast<int32_t>(rank));
       if (!awaited || !segment.absent(rank)) continue;
-      if (advance()) return false;  // it has done its part before it went
+      if (advance()) return false;  // it contributed before it left
       segment.refuse_absent();
     }
   }

@@ -25,7 +25,7 @@ void CollectiveHandlers::end(const ops::CommunicatorAbort& op) {
   issuer_.completed_synchronously(op.header);
 }
 
-/// The order on the communicators is that of the ops, whatever the streams do.
+/// Fixes the order on the communicators as that of the ops, regardless of streams.
 void CollectiveHandlers::run(const ops::Collective& op) {
   issuer_.stream_of(op.header);
   auto group = communicators_.group(op);

@@ -27,7 +27,7 @@ class LetterRun : public Run {
         bytes_(call.item.count * call.width) {}
   bool done() const final { return headed_ && moved_ == bytes_; }
   Call& call() final { return call_; }
-  uint64_t steps() const final { return headed_ + moved_; }  // the head is one, a byte is one
+  uint64_t steps() const final { return headed_ + moved_; }  // the head is one step, each byte is one
 
  protected:
   /// Calls copy(part of the ring, offset, bytes) for up to bytes from position on, around the ring's end.

@@ -1,7 +1,7 @@
 // Collectives in rounds through the boxes of the segment; see Rounds in communicator.h.
 //
 // Large data goes through in chunks of a box. All reductions take the ranks in order, so that all ranks get
-// the same bits. What was rejected: a ring (fewer copies, but rank order then depends on the slice).
+// the same bits. Rejected: a ring (fewer copies, but rank order then depends on the slice).
 #include "collective_run.h"
 
 #include <algorithm>
@@ -46,9 +46,9 @@ class RoundRun : public Run {
   Call& call() final { return call_; }
 
  protected:
-  /// Puts this rank's part of the step into its box.
+  /// Writes this rank's part of the step into its box.
   virtual void fill(uint64_t step, std::byte* box) = 0;
-  /// Takes what the rank needs from everybody's box.
+  /// Reads what this rank needs from all boxes.
   virtual void drain(uint64_t step) = 0;
 
   uint32_t ranks() const { return communicator_.ranks(); }
@@ -91,7 +91,7 @@ class SmallAllReduce final : public RoundRun {
   void drain(uint64_t) override { reduce_boxes(0, call_.item.count, call_.receive); }
 };
 
-/// Two rounds per chunk: all give their data, then each rank gives its slice of the result.
+/// All-reduce in two rounds per chunk: all ranks post their data, then each posts its slice of the result.
 class AllReduce final : public RoundRun {
  public:
   AllReduce(const Call& call, const Communicator& communicator, uint64_t chunk)
@@ -143,7 +143,7 @@ class AllGather final : public RoundRun {
   AllGather(const Call& call, const Communicator& communicator, uint64_t chunk)
       : RoundRun(call, communicator, chunk, rounds_for(call.item.count, chunk)) {}
   void fill(uint64_t step, std::byte* box) override { call_.contribute(box, first(step), size(step)); }
-  /// In place, a rank's own part stays as it is, as with NCCL.
+  /// Leaves a rank's own part unchanged in place, as NCCL does.
   void drain(uint64_t step) override {
     const bool in_place = call_.send == receive_at(rank() * call_.item.count);
     for (uint32_t other = 0; other < ranks(); ++other)
@@ -152,7 +152,7 @@ class AllGather final : public RoundRun {
   }
 };
 
-/// The box holds one piece per receiving rank.
+/// Scatter, whose box holds one piece per receiving rank.
 class Scatter : public RoundRun {
  public:
   Scatter(const Call& call, const Communicator& communicator, uint64_t chunk)
@@ -183,7 +183,7 @@ class AllToAll final : public Scatter {
   }
 };
 
-/// A communicator of one rank: what goes in comes out.
+/// Run on a communicator of one rank: its output is its input.
 class Alone final : public Run {
  public:
   explicit Alone(const Call& call) : call_(call) {}

@@ -43,7 +43,7 @@ void Communicator::wait_mapped(WaitHub& hub) const {
 void Communicator::join(CommunicatorSegments& segments, WaitHub& hub) {
   const std::lock_guard lock(joining_);
   if (segment_.load()) return;
-  check_aborted();  // a helper of before a fence must not ask in the name of the new epoch
+  check_aborted();  // a helper from before a fence must not ask in the new epoch
   auto segment = std::make_unique<Segment>(ranks(), rank());
   segment->join(segments, identity_);
   check_aborted();
@@ -63,7 +63,7 @@ void Communicator::wait_joined() const {
   while (true) {
     const uint32_t seen = doorbell();
     check_aborted();
-    // Asked in this order: a rank may join last of all, and end.
+    // Checked in this order: a rank may join last of all, and end.
     const bool broken = any([this](uint32_t rank) { return segment().absent(rank); });
     if (!any([this](uint32_t rank) { return segment().area(rank).joined.load() == 0; })) return;
     if (broken) segment().refuse_absent();

@@ -1,7 +1,7 @@
-// What of Communicators is about aborts of the program: see communicators.h and ending.h.
+// Aborts by the program, as part of Communicators: see communicators.h and ending.h.
 //
-// The outcome is found by a thread of its own, as a join is: neither the dispatcher nor the reader of ops
-// waits for a collective to stop.
+// A separate thread finds the outcome, as for a join: neither the dispatcher nor the reader of ops waits for
+// a collective to stop.
 #include "communicators.h"
 
 namespace jitc::software {
@@ -40,7 +40,7 @@ void Communicators::expect_aborts(const std::vector<KnownAbort>& aborts, uint64_
   for (const auto& [handle, communicator] : table_) expect_end(*communicator, handle, 0);
 }
 
-/// The handle may come again: what ends it is the first abort after the op that made it.
+/// Expects the end of the communicator by the first abort after the op that made it: handles may recur.
 void Communicators::expect_end(Communicator& communicator, uint64_t handle, uint64_t sequence) const {
   const KnownAbort* next = nullptr;
   for (const KnownAbort& one : expected_)

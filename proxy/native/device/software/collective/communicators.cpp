@@ -14,12 +14,12 @@ constexpr int32_t kMostRanks = device::SegmentHead::kMostRanks;
 constexpr int64_t kSleep = 100'000;  // microseconds; the doorbell wakes earlier
 constexpr uint64_t kNoResult = 0;    // sequences start at 1
 
-/// Of a split whose parent the program aborts meanwhile.
+/// Throws if the program aborts the parent during a split.
 void check_goes_on(const Communicator& parent) {
   if (parent.ending.ends()) refuse(kUnknown, "communicator", "the communicator was aborted");
 }
 
-/// The parent's round is complete.
+/// Requires a complete round of the parent.
 std::vector<SplitPost> posts_of(const Communicator& parent, const Rounds& rounds) {
   std::vector<SplitPost> posts;
   for (uint32_t rank = 0; rank < parent.ranks(); ++rank) {
@@ -90,7 +90,7 @@ void Communicators::split(const ops::CommunicatorSplit& op) {
         [this, op, parent, ticket, child] { return join_split(op, *parent, ticket, child); });
 }
 
-/// Waits until all ranks of the parent have said what they want of the split.
+/// Waits until all ranks of the parent have posted to the split.
 void Communicators::gather(Communicator& parent, const Rounds& rounds) const {
   const Patience patience(hang_seconds_);
   while (true) {
@@ -107,7 +107,7 @@ void Communicators::gather(Communicator& parent, const Rounds& rounds) const {
 
 Identity Communicators::agree_on_split(const ops::CommunicatorSplit& op, Communicator& parent) {
   parent.join(segments_, hub_);
-  parent.check_aborted();  // a helper of before a fence must leave the new epoch's segment alone
+  parent.check_aborted();  // a helper from before a fence must not touch the new epoch's segment
   Rounds rounds(parent, kSplits);
   rounds.publish({.color = op.color, .key = op.key, .sequence = op.header.sequence});
   gather(parent, rounds);
@@ -122,7 +122,7 @@ std::vector<std::byte> Communicators::join_split(const ops::CommunicatorSplit& o
   try {
     identity = agree_on_split(op, parent);
   } catch (const OpError&) {
-    parent.splits.pass(hub_);  // those that come after it have their own answer
+    parent.splits.pass(hub_);  // later splits have their own answers
     throw;
   }
   parent.splits.pass(hub_);
@@ -156,8 +156,8 @@ void Communicators::impair(const ops::Collective& op, Impairment::Kind how) {
   for (const ops::CollectiveItem& item : group.items()) get(item.comm)->link.set(how);
 }
 
-/// After restore: the first op on a communicator has it joined. Not on the stream's thread, which a fence
-/// would have to wait for.
+/// Joins a communicator at its first op after restore. Not on the stream's thread, which a fence would have
+/// to wait for.
 void Communicators::start_join(const Pointer& communicator) {
   if (!communicator->claim_join()) return;
   start(kNoResult, communicator, [this, communicator] {
@@ -263,7 +263,7 @@ void Communicators::renew() {
 }
 
 void Communicators::restore(const std::vector<Identity>& wanted) {
-  abort();  // also what an op made that was being placed when the others were aborted
+  abort();  // also communicators of an op in preparation during the first abort
   const auto next = std::make_shared<Generation>();
   std::shared_ptr<Generation> earlier;
   {

@@ -14,7 +14,7 @@
 
 namespace jitc::software {
 namespace {
-/// Copied and hashed at once: small enough to be in the processor's cache for the hash.
+/// Piece that is copied and hashed at once: small enough to stay in the processor's cache for the hash.
 constexpr size_t kHashedPiece = 256u << 10;
 static_assert(kHashedPiece % content::kStripe == 0);
 std::atomic<uint32_t> broken{0};

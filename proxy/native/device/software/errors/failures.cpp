@@ -12,7 +12,7 @@ namespace jitc::software {
 
 void Failures::fail(const ops::OpHeader& op, const OpError& error) {
   const ops::OpInfo* const info = ops::find(op.op);
-  // What an operator says goes to the program as it is.
+  // An operator's message reaches the program unchanged.
   const bool assertion = error.cause == std::string_view(kDeviceAssert);
   const bool verbatim = assertion || error.cause == std::string_view("operator-error");
   const std::string message = verbatim ? error.message : about(op, info, error.message);

@@ -6,7 +6,7 @@
 
 namespace jitc::software {
 namespace {
-/// In the words of the program.
+/// Returns the op's name in the program's terms.
 std::string name_of(const ops::OpHeader& op) {
   using ops::OpId;
   switch (static_cast<OpId>(op.op)) {
@@ -47,7 +47,7 @@ bool Captures::invalidate(const ops::OpHeader& op, const OpError& error, const s
   return true;
 }
 
-// -- ops that mean something else ----------------------------------------------------------------------
+// -- ops with another meaning ---------------------------------------------------------------------------
 
 bool Captures::work(const ops::OpHeader& op) {
   const ops::OpTraits& traits = ops::traits(static_cast<ops::OpId>(op.op));
@@ -63,7 +63,7 @@ bool Captures::record(const ops::OpHeader& op, uint64_t event) {
   Capture* const capture = of(op);
   recorded(event, capture);
   if (!capture) return false;
-  events_.is_recorded(event);  // that it exists
+  events_.is_recorded(event);  // checks that it exists
   capture->record(event, op.stream);
   issuer_.completed_synchronously(op);
   return true;
@@ -86,7 +86,7 @@ bool Captures::wait(const ops::OpHeader& op, uint64_t event) {
   return true;
 }
 
-/// A captured stream is destroyed: the capture cannot end as it should.
+/// Invalidates the capture of a destroyed stream: it cannot end as it should.
 void Captures::leave(uint64_t stream) {
   for (const auto& capture : captures_) {
     if (!capture->has(stream)) continue;

@@ -53,7 +53,7 @@ void GraphHandlers::launch(const ops::GraphLaunch& op) {
   latest = stream.after_all();
 }
 
-// -- made again ----------------------------------------------------------------------------------------
+// -- recreated -----------------------------------------------------------------------------------------
 
 GraphPointer GraphHandlers::graph_of(uint64_t handle) {
   auto& entry = graphs_.graph(handle);

@@ -8,7 +8,7 @@
 
 namespace jitc::software {
 namespace {
-/// While it lives the work of ops is collected.
+/// Scope in which the work of ops is collected.
 class Collecting {
  public:
   Collecting(Issuer& issuer, std::vector<Issuer::Collected>& into) : issuer_(issuer) {
@@ -36,7 +36,7 @@ std::vector<std::byte> records_of(const ops::OpHeader& launch, const Graph& grap
   return all;
 }
 
-/// Says which op of the graph it was, unless it is an operator that speaks for itself.
+/// Names the graph's op in the error, except for an operator's own error.
 OpError inside(const ops::OpHeader& op, const OpError& error) {
   if (error.cause == std::string_view("operator-error")) return error;
   return {error.status, error.cause, about(op, ops::find(op.op), error.message), error.sticky};

@@ -9,8 +9,8 @@ const ops::OpHeader& header_of(const std::vector<std::byte>& record) {
   return *reinterpret_cast<const ops::OpHeader*>(record.data());
 }
 
-/// An op of a content. It has those of all streams: only what is on a stream of the capture by now, or brings
-/// one into it, is part of the graph.
+/// Adds an op of a content, which has those of all streams: only ops on a stream captured by now, or that
+/// bring one into the capture, are part of the graph.
 void take(Capture& capture, const ops::OpHeader& op, const FindGraph& find) {
   using ops::OpId;
   const bool inside = capture.has(op.stream);

@@ -6,7 +6,7 @@
 
 namespace jitc::software {
 namespace {
-constexpr uint64_t kMostBytes = 256u << 20;  // as much as of a capture that has no graphs inside it
+constexpr uint64_t kMostBytes = 256u << 20;  // as for a capture without inner graphs
 }
 
 Graph::Graph(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
@@ -43,7 +43,7 @@ void Capture::invalidate(const OpError& reason) {
   if (!invalid_) invalid_ = reason;
 }
 
-/// Whatever its streams have done must come before the end of the first of them.
+/// Ends the capture. All work of its streams must have been joined with the first of them.
 GraphPointer Capture::end() {
   if (invalid_) throw *invalid_;
   const auto count = [](const Seen& seen, uint64_t stream) {
@@ -87,7 +87,7 @@ void Graphs::destroy_graph(uint64_t handle) {
   graphs_.erase(handle);
 }
 
-/// A launch that is under way has what it needs.
+/// Destroys an executable. A launch in flight has what it needs.
 void Graphs::destroy_executable(uint64_t handle) {
   executable(handle);
   executables_.erase(handle);

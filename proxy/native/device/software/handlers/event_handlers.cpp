@@ -42,8 +42,8 @@ void EventHandlers::record(const ops::EventRecord& op) {
   stream.note(op.header.sequence);
 }
 
-/// Work of its stream like any other: with nothing to wait for, progress may pass it only if the legacy
-/// default stream's order has nothing against it.
+/// Queues a wait like any work of its stream: with nothing to wait for, progress may pass it only if the
+/// legacy default stream's order allows it.
 void EventHandlers::wait(const ops::EventWait& op) {
   const Event& event = at(op.event);
   Stream& stream = issuer_.stream_of(op.header);
@@ -71,8 +71,8 @@ void EventHandlers::elapsed(const ops::EventElapsed& op) {
   issuer_.answer(op.header, packed(elapsed.count()));
 }
 
-/// Whether an event was recorded is not known any more; all work before is done, so it may count as recorded.
-/// One time for all, so that none of them seems to have been recorded before another one that it came after.
+/// Restores events as recorded: their state is not known any more, but all earlier work is done. All get one
+/// time, so that none seems to have been recorded before an earlier one.
 void EventHandlers::restore(const std::vector<Resources::Event>& wanted) {
   std::unordered_map<uint64_t, Event> old;
   old.swap(events_);

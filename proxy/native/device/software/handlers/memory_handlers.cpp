@@ -6,20 +6,20 @@
 
 namespace jitc::software {
 
-/// Ops given before a free may still use the old block: its pages can be moved aside, or go, only after them.
-/// Rare: programs synchronize before they free.
+/// Waits for ops before a free, which may still use the old block: its pages can be moved aside, or freed,
+/// only after them. Rare: programs synchronize before they free.
 void MemoryHandlers::wait_for_freed(uint64_t address, uint64_t bytes) {
   if (memory_.overlaps_freed(address, bytes)) issuer_.drain();
 }
 
-/// What is kept of freed blocks gives way to what the program wants.
+/// Releases retained freed blocks for the program's request.
 void MemoryHandlers::make_room(uint64_t bytes) {
   if (memory_.has_room(bytes)) return;
   issuer_.drain();
   memory_.give_up_freed(bytes);
 }
 
-/// Where other sessions have the GPU's memory, they give way.
+/// Lets other sessions that have the GPU's memory give way.
 template <class Take>
 uint32_t MemoryHandlers::taken(uint64_t bytes, Take&& take) {
   device::Residency::Use use(residency_);
@@ -91,7 +91,7 @@ void MemoryHandlers::register_host(const ops::HostRegister& op) {
 }
 
 void MemoryHandlers::unregister_host(const ops::HostUnregister& op) {
-  issuer_.drain();  // what was given may still use it
+  issuer_.drain();  // submitted ops may still use it
   if (memory_.host_ranges().remove(op.address) != kSuccess)
     refuse_value(hex(op.address) + " is not registered");
   issuer_.completed_synchronously(op.header);

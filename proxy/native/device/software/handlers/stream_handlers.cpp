@@ -29,7 +29,7 @@ void StreamHandlers::synchronize(const ops::StreamSynchronize& op) {
   issuer_.answer(op.header);
 }
 
-/// The result is given by whichever stream gets there last.
+/// Synchronizes; the stream that finishes last reports the result.
 void StreamHandlers::synchronize_all(const ops::DeviceSynchronize& op) {
   const auto busy = streams_.busy();
   issuer_.completed_synchronously(

@@ -1,4 +1,4 @@
-// Memory that has no address yet; see memory.h. It only counts: nothing can reach it, so it needs no pages.
+// Memory without an address; see memory.h. It only counts: nothing can reach it, so it needs no pages.
 #include <mutex>
 
 #include "device/software/errors/error.h"

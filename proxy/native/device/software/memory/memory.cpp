@@ -1,7 +1,7 @@
 // Blocks of device memory; see memory.h.
 //
-// A free only takes a block off the books: its pages stay, so that a roll-back can take it back. When its
-// addresses are given out again before the next commit, its pages are moved aside.
+// A free only removes a block from the table: its pages stay for a roll-back. If its addresses are reused
+// before the next commit, its pages are moved aside.
 #include "memory.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void Memory::give_up_freed(uint64_t bytes) {
   while (used_ + kept() + Pages::rounded(bytes) > limit_) forget_oldest();
 }
 
-/// Whether it lay aside.
+/// Releases the oldest freed block; returns whether it was aside.
 bool Memory::forget_oldest() {
   auto& blocks = condemned_.empty() ? freed_ : condemned_;
   const bool aside = blocks.front().aside != nullptr;
@@ -95,7 +95,7 @@ bool Memory::overlaps_freed(uint64_t address, uint64_t bytes) const {
          std::any_of(condemned_.begin(), condemned_.end(), hit);
 }
 
-/// No queued op can still use them.
+/// Moves freed blocks aside. Requires that no queued op can still use them.
 bool Memory::put_aside(uint64_t address, uint64_t bytes) {
   size_t aside = 0;
   for (auto* blocks : {&freed_, &condemned_}) {
@@ -112,7 +112,7 @@ bool Memory::put_aside(uint64_t address, uint64_t bytes) {
   return true;
 }
 
-/// What was accounted for becomes a block.
+/// Turns accounted memory into a block.
 bool Memory::put(uint64_t address, uint64_t bytes, uint64_t sequence) {
   if (!put_aside(address, bytes) || !pages_.open(address, bytes)) return false;
   live_.emplace(address, Block{address, bytes, sequence});
@@ -166,8 +166,8 @@ void* Memory::find(uint64_t address, uint64_t bytes, uint64_t sequence) const {
   return covered(address, bytes, sequence) ? pointer(address) : nullptr;
 }
 
-/// The block that is alive there, or (rare: a free overtook an op that was given before it) was when the op
-/// with that sequence was given.
+/// Returns the live block there, or (rare: a free overtook an earlier op) the one that was live when the op
+/// with that sequence was submitted.
 const Memory::Block* Memory::block_at(uint64_t address, uint64_t sequence) const {
   const auto holds = [&](const Block& block) {
     return address >= block.address && address - block.address < block.bytes;
@@ -180,7 +180,7 @@ const Memory::Block* Memory::block_at(uint64_t address, uint64_t sequence) const
   return nullptr;
 }
 
-/// Block by block: neighbours without a gap are as one.
+/// Checks block by block: adjacent ones count as one.
 bool Memory::covered(uint64_t address, uint64_t bytes, uint64_t sequence) const {
   while (const Block* const block = block_at(address, sequence)) {
     const uint64_t rest = block->bytes - (address - block->address);

@@ -1,4 +1,4 @@
-// Memory goes back in time; see memory.h.
+// Roll-back of memory; see memory.h.
 #include <algorithm>
 #include <mutex>
 
@@ -7,12 +7,12 @@
 
 namespace jitc::software {
 
-/// Makes exactly what is wanted, as far as possible of what is still there.
+/// Roll-back to exactly the wanted blocks, reusing as many as possible.
 class Memory::Rollback {
  public:
   explicit Rollback(Memory& of) : of_(of) {}
   bool run(const Resources& wanted, std::string& error);
-  /// Bytes that could not be taken.
+  /// Returns the bytes that could not be taken.
   uint64_t missing() const { return missing_; }
 
  private:
@@ -29,7 +29,7 @@ class Memory::Rollback {
   uint64_t missing_ = 0;
 };
 
-/// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
+/// Finds the oldest of several blocks that had the same place and size: restore goes back in time.
 std::vector<Memory::Block>::iterator Memory::Rollback::find_freed(const Resources::Allocation& wanted) {
   return std::find_if(of_.freed_.begin(), of_.freed_.end(),
                       [&](const Block& block) { return wanted.is(block.address, block.bytes, block.born); });
@@ -70,7 +70,7 @@ bool Memory::Rollback::make(const Resources::Allocation& wanted, std::string& er
   return true;
 }
 
-/// Blocks that were made after the state that comes back: nothing will ask for them again.
+/// Drops blocks made after the restored state: they will not be needed again.
 void Memory::Rollback::drop_unwanted(const Wanted& wanted) {
   for (auto block = of_.live_.begin(); block != of_.live_.end();) {
     const auto current = block++;

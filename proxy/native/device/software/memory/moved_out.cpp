@@ -1,6 +1,6 @@
-// Blocks go to the node's memory and come back; see memory.h.
+// Moves blocks to the node's memory and back; see memory.h.
 //
-// Their pages are closed meanwhile: what touches them without having the turn is caught.
+// Their pages are closed meanwhile: an access without the turn is caught.
 #include "moved_out.h"
 
 #include <sys/mman.h>

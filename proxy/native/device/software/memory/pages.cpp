@@ -1,7 +1,7 @@
 // See pages.h.
 //
-// The range is one mapping whose parts change their protection. The kernel merges neighbours that are alike,
-// so a mapping ends only where open pages end.
+// The range is one mapping whose parts change their protection. The kernel merges equal neighbours, so a
+// mapping ends only where open pages end.
 #include "pages.h"
 
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 
 namespace jitc::software {
 namespace {
-/// Each takes two mappings: half of what a process can have.
+/// Limit of ranges, of which each takes two mappings: half of what a process can have.
 constexpr size_t kMostRanges = 16384;
 
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
@@ -45,9 +45,9 @@ bool Pages::reserve(uint64_t base, uint64_t bytes, std::string& error) {
   }
   base_ = base;
   bytes_ = bytes;
-  leave_out_of_dumps(got, bytes);  // parts of it stay so, wherever they are moved
-  // Parts that were written for the first time after they were split never merge again; so one page is
-  // written while the range is whole. Where the system does not allow that there are more mappings.
+  leave_out_of_dumps(got, bytes);  // parts of it stay so when moved
+  // Parts first written after a split never merge again; so one page is written while the range is whole. If
+  // the system does not allow that there are more mappings.
   if (mprotect(got, bytes, PROT_READ | PROT_WRITE) == 0) {
     *static_cast<volatile std::byte*>(got) = std::byte{1};
     madvise(got, bytes, MADV_DONTNEED);
@@ -67,7 +67,7 @@ void Pages::note_open(uint64_t from, uint64_t to) {
   open_[from] = to;
 }
 
-/// Takes the pages off the list of what is open. False: one more gap is more than the process should have.
+/// Removes the pages from the open ones. False: one more gap would exceed the process's share.
 bool Pages::may_close(uint64_t from, uint64_t to) {
   const auto around = std::prev(open_.upper_bound(from));
   const auto [start, end] = *around;
@@ -80,7 +80,7 @@ bool Pages::may_close(uint64_t from, uint64_t to) {
   return true;
 }
 
-/// Where one more range would be too many, the gap before it is opened too.
+/// Returns the start; if one more range would be too many, that of the gap before it, which is opened too.
 uint64_t Pages::start_of(uint64_t address, uint64_t end) const {
   const auto next = open_.upper_bound(address);
   if (open_.size() < kMostRanges || next == open_.begin() || (next != open_.end() && next->first <= end))

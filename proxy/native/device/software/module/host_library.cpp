@@ -42,8 +42,8 @@ class Descriptor {
   const int number_;
 };
 
-/// A name of the descriptor that no earlier one had: the loader takes equal names for the same library, also
-/// when the number stands for another file by now. The bits of a counter are in steps that lead nowhere.
+/// Returns a new name for the descriptor: the loader takes equal names for the same library, even if the
+/// number stands for another file by now. The bits of a counter are encoded as path steps without effect.
 std::string name_of(int descriptor) {
   static std::atomic<uint32_t> loaded{1};
   std::string name = "/proc/self";
@@ -60,7 +60,7 @@ void write_all(int file, std::span<const std::byte> bytes) {
   }
 }
 
-/// Of this process's own kind: what the loader reads on without asking.
+/// Requires an image of this process's own kind: the loader reads on without checks.
 void check_kind(std::span<const std::byte> image) {
   if (device::kind_of_image(image) != device::ImageKind::binary)
     refuse_image("it is cut off, or no shared library");

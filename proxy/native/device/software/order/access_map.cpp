@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kMostPieces = 200'000, kSweepFrom = 4096;
 }  // namespace
 
-/// The first piece at or behind the address; none lies across it any more.
+/// Returns the first piece at or behind the address, splitting one that crosses it.
 AccessMap::Pieces::iterator AccessMap::cut(uint64_t at) {
   const auto next = pieces_.lower_bound(at);
   if (next == pieces_.begin()) return next;
@@ -27,7 +27,7 @@ void AccessMap::compare(const std::vector<Access>& before, const Access& now, co
       conflict_(one, now);
 }
 
-/// Accesses that need not be remembered beside the new one: those before it that touch no byte here that it
+/// Adds an access in place of those that it makes redundant: those before it that touch no byte here that it
 /// does not touch, and write only if it does.
 void AccessMap::add(std::vector<Access>& accesses, const Access& now, const Clock& past) {
   const bool dense = now.region->dense();

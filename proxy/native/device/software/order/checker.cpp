@@ -37,7 +37,7 @@ void Checker::site(const ops::OrderSite& op) {
   if (!site_ || *site_ != now) site_ = std::make_shared<const std::string>(now);
 }
 
-/// Nobody has touched it yet: what lay at these addresses before is gone.
+/// Forgets earlier accesses at these addresses: the memory is new.
 void Checker::new_memory(const ops::OpHeader& op) {
   uint64_t address = 0, bytes = 0;
   switch (static_cast<OpId>(op.op)) {
@@ -61,7 +61,7 @@ void Checker::new_memory(const ops::OpHeader& op) {
   if (address + bytes > address) map_.forget(address, address + bytes);
 }
 
-/// False: it is an op that touches memory, if anything.
+/// Handles ops of order. False: it is an op that touches memory, if anything.
 bool Checker::order(const ops::OpHeader& op) {
   switch (static_cast<OpId>(op.op)) {
     case OpId::stream_create:
@@ -116,7 +116,7 @@ OperationPointer Checker::operation(const ops::OpHeader& op, uint32_t stream) co
       Operation{op.sequence, op.stream, stream, OperandReader::name(op), site_});
 }
 
-/// The memory of the program that a copy uses.
+/// Adds the program's memory that a copy uses.
 void Checker::host_side(const ops::OpHeader& op, Operands& operands) {
   const auto is = [&](OpId id) { return op.op == static_cast<uint16_t>(id); };
   if (host_.empty() || !(is(OpId::copy_h2d) || is(OpId::copy_d2h) || is(OpId::copy_d2h_pinned))) return;
@@ -131,7 +131,7 @@ void Checker::touch(const ops::OpHeader& op) {
   try {
     operands = reader_.operands(op);
   } catch (const device::OpError&) {
-    return;  // the device refuses it too, and says why
+    return;  // the device refuses it too, and reports the reason
   }
   host_side(op, operands);
   if (operands.empty()) return;

@@ -65,7 +65,7 @@ const char* kind_name(uint32_t kind) {
 }
 }  // namespace
 
-/// What a rank gives to an all-gather in place stays where it is.
+/// Adds an item. A rank's contribution to an in-place all-gather stays in place.
 void OperandReader::item(const ops::CollectiveItem& item, Operands& out) const {
   Identity identity;
   const uint64_t width = element_width(item.dtype);

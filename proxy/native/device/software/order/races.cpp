@@ -5,7 +5,7 @@
 
 namespace jitc::software::order {
 namespace {
-/// The site's first line is PyTorch's operator, the rest the place.
+/// Splits the site: its first line is PyTorch's operator, the rest the call site.
 Race::Side side(const AccessMap::Access& access) {
   const Operation& op = *access.op;
   Race::Side made{op.name, {}, {}, op.stream, op.sequence, access.writes};

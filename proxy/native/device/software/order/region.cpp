@@ -5,7 +5,7 @@
 
 namespace jitc::software::order {
 namespace {
-/// Runs that a test for overlap looks at.
+/// Runs that a test for overlap examines at most.
 constexpr uint64_t kLookedAt = 1u << 18;
 }  // namespace
 
@@ -36,7 +36,7 @@ Region::Region(uint64_t address, uint64_t item, std::span<const int64_t> sizes,
   outer_.clear();
 }
 
-/// Dimensions come with growing steps. False: the region would end beyond the last address.
+/// Adds a dimension; steps must grow. False: the region would end beyond the last address.
 bool Region::add(uint64_t count, uint64_t step) {
   const uint64_t before = outer_.empty() ? run_ : outer_.back().extent;
   uint64_t extent = 0;

@@ -8,13 +8,13 @@
 namespace jitc::software::order {
 namespace {
 constexpr uint32_t kNonBlocking = 1;  // cudaStreamNonBlocking
-/// Of a stream. What the host learns of ops before them counts for more than it is, never for less.
+/// Turns kept per stream. Knowledge of an older op counts as more than it is, never as less.
 constexpr size_t kTurns = 512;
 
 uint64_t plain(uint64_t handle) { return handle <= kLastDefaultStream ? 0 : handle; }
 }  // namespace
 
-/// A number of a destroyed stream is used again once the host knows that its ops are over.
+/// Returns a stream number; one of a destroyed stream is reused once the host knows that its ops are over.
 uint32_t Timeline::free_number() {
   const auto over = [&](const auto& one) { return host_.covers(one.first, one.second); };
   const auto found = std::find_if(left_.begin(), left_.end(), over);
@@ -45,7 +45,7 @@ void Timeline::destroy_stream(uint64_t handle) {
   streams_.erase(found);
 }
 
-/// The default stream waits for all blocking ones, and they for it.
+/// Joins the clocks of the default stream, which waits for all blocking ones, and they for it.
 bool Timeline::join_legacy(uint64_t handle, Stream& stream) {
   if (blocking_ == 0) return false;
   if (stream.blocking) return stream.clock.join(at(0).clock);
@@ -80,7 +80,7 @@ void Timeline::record(uint64_t event, uint64_t stream) { events_[event] = at(str
 
 void Timeline::wait(uint64_t event, uint64_t handle, uint64_t sequence) {
   const auto found = events_.find(event);
-  if (found == events_.end()) return;  // never recorded, or recorded before all that is known here
+  if (found == events_.end()) return;  // never recorded, or recorded before everything known here
   Stream& stream = at(handle);
   if (stream.clock.join(found->second)) note_turn(stream, sequence);
 }
@@ -89,7 +89,7 @@ void Timeline::tell_host(const Clock& clock) { host_version_ += host_.join(clock
 
 void Timeline::host_has_stream(uint64_t handle) {
   Stream& stream = at(handle);
-  // What the default stream did behind a blocking stream's last op is not waited for.
+  // The default stream's work behind a blocking stream's last op is not waited for.
   if (!stream.blocking) join_legacy(handle, stream);
   tell_host(stream.clock);
 }
@@ -116,7 +116,7 @@ void Timeline::host_has(uint64_t handle, uint64_t sequence) {
   if (after != stream.turns.rend())
     clock = after->second;
   else if (!stream.turns.empty() && stream.turns.size() >= kTurns / 2)
-    clock = stream.turns.front().second;  // what it was then is forgotten
+    clock = stream.turns.front().second;  // its earlier state is forgotten
   clock.raise(stream.number, known);
   tell_host(clock);
 }

@@ -38,7 +38,7 @@ bool Ending::excluded(const CollectivePosition& at) const {
   return excluded_locked(at);
 }
 
-/// What was given before the abort has its turn, and finds out then.
+/// Excludes later ones: a collective given before the abort has its turn, and finds out then.
 bool Ending::excluded_locked(const CollectivePosition& at) const {
   return expected_ ? expected_->excludes(at) : ends_ && at >= after_;
 }

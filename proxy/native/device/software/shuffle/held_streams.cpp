@@ -13,8 +13,8 @@ bool HeldStreams::may_start(const Task& task) const {
   return !running() || due(task);
 }
 
-/// The time counts from when the op could have started. A draw is the same each time, so only what is held
-/// back has to be noted.
+/// Counts the time from when the op could have started. A draw is the same each time, so only delayed tasks
+/// are noted.
 bool HeldStreams::due(const Task& task) const {
   const auto delay = shuffle_.draw(Shuffle::Choice::start, task.op->stream, task.op->sequence);
   if (delay == Shuffle::Delay(0)) return true;

@@ -12,7 +12,7 @@ using Choice = Shuffle::Choice;
 
 // -- the line --------------------------------------------------------------------------------------------
 
-/// False: nothing waits and the report is not late, so the caller says it.
+/// Queues the report. False: nothing waits and the report is not late, so the caller sends it.
 bool LateReports::wait_in_line(Shuffle::Delay delay, std::function<void()> say) {
   const std::lock_guard lock(mutex_);
   if (delay == Shuffle::Delay(0) && waiting_.load() == 0) return false;

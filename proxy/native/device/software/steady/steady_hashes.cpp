@@ -6,10 +6,10 @@
 
 namespace jitc::software {
 namespace {
-/// Then what is not watched is forgotten: memory comes and goes.
+/// Number of blocks at which unwatched ones are forgotten: memory is allocated and freed all the time.
 constexpr size_t kMostBlocks = 1u << 14;
 
-/// The pages that are the block's alone.
+/// Returns the pages that only this block uses.
 MemoryRange whole_pages(const MemoryRange& block) {
   constexpr uint64_t kMask = WatchedPages::kPage - 1;
   const uint64_t from = (block.address + kMask) & ~kMask, to = (block.address + block.bytes) & ~kMask;
@@ -20,7 +20,7 @@ std::span<const std::byte> memory(uint64_t from, uint64_t to) {
   return {reinterpret_cast<const std::byte*>(from), to - from};
 }
 
-/// Of both ends.
+/// Returns the bytes at both ends.
 std::vector<std::byte> edges_of(const MemoryRange& block) {
   const auto [from, bytes] = whole_pages(block);
   const auto first = memory(block.address, from), last = memory(from + bytes, block.address + block.bytes);
@@ -51,7 +51,7 @@ void SteadyHashes::let_go(Block& one, const MemoryRange& block) {
   one.is_current = false;
 }
 
-/// A block is watched before it is hashed, so that no write comes in between.
+/// Watches a block before hashing it, so that no write comes in between.
 Hash SteadyHashes::known(const MemoryRange& block) {
   if (!is_worth_it(block)) return kNoHash;
   const std::lock_guard lock(mutex_);
@@ -62,7 +62,7 @@ Hash SteadyHashes::known(const MemoryRange& block) {
     if (!one.looks.expects_same()) let_go(one, block);
     return one.hash;
   }
-  // What it will be this time is not known yet: of what alternates, another one.
+  // This look's result is not known yet: an alternating block counts as changed.
   Looks after = one.looks;
   after.add(one.looks.is_at_rest());
   const auto [from, bytes] = whole_pages(block);

@@ -1,5 +1,5 @@
-// See watched_pages.h. The table is one for the process, since a signal has one handler; a slot belongs to
-// the object that took it until that gives it back.
+// See watched_pages.h. There is one table per process, since a signal has one handler; a slot belongs to the
+// object that took it until that object returns it.
 #include "watched_pages.h"
 
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 namespace jitc::software {
 namespace {
-/// Each takes up to two mappings of the process (pages.cpp has the rest of them).
+/// Limit of ranges; each takes up to two mappings of the process (pages.cpp has the rest of them).
 constexpr uint32_t kMost = 4096;
 
 enum class State : uint32_t { free, taken, unwritten, written };
@@ -27,14 +27,14 @@ struct Slot {
 constinit std::array<Slot, kMost> slots;
 constinit std::atomic<uint32_t> slots_used{0};  // none behind these was ever taken
 constinit std::mutex taking;
-constinit uint32_t first_free = 0;  // none before it is; with `taking` held
+constinit uint32_t first_free = 0;  // none before it is free; guarded by `taking`
 struct sigaction before;
 
 bool protect(uint64_t from, uint64_t to, int access) {
   return mprotect(reinterpret_cast<void*>(from), to - from, access) == 0;
 }
 
-/// Whether the write may be tried again. Several threads may come here at once for one range.
+/// Returns whether the write may be retried. Several threads may call this at once for one range.
 bool caught(uint64_t address) {
   const uint32_t used = slots_used.load();
   for (uint32_t i = 0; i < used; ++i) {
@@ -54,7 +54,7 @@ void hand_on(int signal, siginfo_t* info, void* context) {
   if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
   struct sigaction plain = {};
-  plain.sa_handler = SIG_DFL;  // the instruction is tried again, and ends the process
+  plain.sa_handler = SIG_DFL;  // the instruction is retried, and ends the process
   sigaction(SIGSEGV, &plain, nullptr);
 }
 
@@ -72,7 +72,7 @@ bool install() {
   return sigaction(SIGSEGV, nullptr, &before) == 0 && sigaction(SIGSEGV, &ours, nullptr) == 0;
 }
 
-/// kMost: there is none.
+/// Takes a slot; kMost: there is none.
 uint32_t take_slot() {
   const std::lock_guard lock(taking);
   static const bool installed = install();

@@ -40,7 +40,7 @@ void Crew::assign(WorkPointer work) {
   }
 }
 
-/// False: the system gives no more threads; those that are there do it.
+/// Starts a thread. False: the system has no more; the existing ones do the work.
 bool Crew::hire(WorkPointer work) {
   auto member = std::make_unique<Member>();
   member->work = std::move(work);
@@ -98,7 +98,7 @@ void Crew::put_aside(WorkPointer work) {
     aside_.push_back(std::move(work));
     waiting_.store(aside_.size());
   }
-  look();  // what it waits for may have come in between
+  look();  // its wait may have ended in between
 }
 
 void Crew::look() {

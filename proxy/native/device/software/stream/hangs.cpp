@@ -35,7 +35,7 @@ void Hangs::watch(const std::shared_ptr<Stream>& stream) {
 }
 
 std::optional<HangWatch::Running> Hangs::oldest_running() {
-  std::vector<std::shared_ptr<Stream>> streams;  // goes after the lock: this may be the last that holds one
+  std::vector<std::shared_ptr<Stream>> streams;  // destroyed after the lock: this may hold the last reference
   const std::lock_guard lock(mutex_);
   std::optional<HangWatch::Running> oldest = stalled_;
   for (const auto& one : watched_)
@@ -55,7 +55,7 @@ void Hangs::report(HangWatch::Running op) {
 
 void Hangs::fence() {
   {
-    const std::lock_guard told(mutex_);  // report() is over, or will find that nothing runs
+    const std::lock_guard told(mutex_);  // report() is over, or will find nothing running
   }
   impairment.clear();
 }

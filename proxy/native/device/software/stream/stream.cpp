@@ -1,7 +1,7 @@
-// Queue of a stream, and running it; see stream.h.
+// Runs the queue of a stream; see stream.h.
 //
 // The hand-off is built for few cores: the thread takes the whole queue at once, so a burst of tasks costs
-// one wake-up; before it leaves it looks a few microseconds longer, as the next task is mostly near.
+// one wake-up; before it leaves it polls a few microseconds longer, as the next task is mostly near.
 #include "stream.h"
 
 #include <algorithm>
@@ -57,13 +57,13 @@ void Stream::note(uint64_t sequence) {
     noted_ = sequence;
 }
 
-/// They are of ops that will come again.
+/// Drops notes of ops that will be repeated.
 void Stream::forget_notes() {
   const std::lock_guard lock(mutex_);
   noted_ = 0;
 }
 
-/// False: there is none, and the next push gives the stream to the crew again.
+/// Takes a batch. False: there is none, and the next push hands the stream to the crew again.
 bool Stream::take() {
   for (int i = 0; i < kSpins && !available_.load(std::memory_order_relaxed); ++i) relax();
   const std::lock_guard lock(mutex_);
@@ -121,8 +121,8 @@ void Stream::report() {
   unreported_ = 0;
 }
 
-/// What stands until others have got on must not keep what is before it from being known: these others may
-/// wait for what a program does when it knows.
+/// Reports progress before a task that waits for others: they may wait for what a program does on learning
+/// it.
 void Stream::run() {
   while (at_ < batch_.size() || take()) {
     const bool starts = can_start();

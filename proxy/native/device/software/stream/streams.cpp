@@ -53,7 +53,7 @@ void Streams::destroy(uint64_t handle) {
   reap();
 }
 
-/// Destroyed streams go once their work is done.
+/// Frees destroyed streams whose work is done.
 void Streams::reap() {
   std::erase_if(zombies_, [this](const Pointer& stream) {
     return stream->idle() && (std::erase(blocking_, stream), true);
@@ -70,7 +70,7 @@ void Streams::restore(const std::vector<Resources::Stream>& wanted) {
 
 // -- order and progress --------------------------------------------------------------------------------
 
-/// Work on the legacy default stream orders itself with that on every blocking stream, both ways.
+/// Orders work on the legacy default stream with that on every blocking stream, both ways.
 std::vector<After> Streams::legacy_order(Stream& stream) {
   std::vector<After> after;
   if (&stream != legacy_.get()) {

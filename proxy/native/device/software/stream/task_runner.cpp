@@ -34,7 +34,7 @@ void TaskRunner::finish(Record& record) {
   for (const uint64_t sequence : record.finish()) sink_.result(sequence, kSuccess, {});
 }
 
-/// Of single tasks nobody waits for at the hub: a thread that waits for all is not woken by each of them.
+/// Counts a task as over. No thread waits for single tasks at the hub: a wait for all is not woken by each.
 void TaskRunner::over() {
   if (pending_.fetch_sub(1) == 1) hub_.changed();
   crew_.changed();
