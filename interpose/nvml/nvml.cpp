@@ -1,7 +1,7 @@
-// NVML's functions, answered from the service's GPUs.
+// Functions of NVML, answered from the service's GPUs.
 //
 // Called by: programs and packages (pynvml, torch.cuda.device_memory_used) through dlopen. Promises: no
-// exception leaves; nothing is asked before nvmlInit; structures and numbers are those of NVIDIA's header.
+// exception leaves; nothing is queried before nvmlInit; structures and numbers are those of NVIDIA's header.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct Asked {
   int (*memory)(int, uint64_t*, uint64_t*) = nullptr;
 };
 
-/// The interposer in this process; without one nothing is found.
+/// Returns the interposer in this process; without one nothing is found.
 const Asked& interposer() {
   static const Asked found = [] {
     Asked out;
@@ -50,7 +50,7 @@ int copy(std::string_view text, char* out, unsigned length) {
   return kSuccess;
 }
 
-/// As NVML writes it: "GPU-01234567-89ab-...".
+/// Returns the UUID in NVML's form: "GPU-01234567-89ab-...".
 std::string_view uuid_text(const jitc_gpu& gpu, char (&out)[48]) {
   const char* hex = gpu.uuid;
   std::snprintf(out, sizeof out, "GPU-%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
@@ -177,7 +177,7 @@ NVML int nvmlDeviceGetMemoryInfo_v2(const void* device, MemoryV2* memory) {
   return kSuccess;
 }
 
-/// In MHz; of all types the one that the CUDA runtime reports, which torch.cuda._sleep counts.
+/// Returns MHz; for all types the clock that the CUDA runtime reports, which torch.cuda._sleep counts.
 NVML int nvmlDeviceGetClockInfo(const void* device, unsigned type, unsigned* clock) {
   jitc_gpu gpu{};
   if (!clock || type >= kClockTypes) return kInvalidArgument;
@@ -189,7 +189,7 @@ NVML int nvmlDeviceGetMaxClockInfo(const void* device, unsigned type, unsigned* 
   return nvmlDeviceGetClockInfo(device, type, clock);
 }
 
-/// What a device in host memory has not.
+/// Reports not supported, as do the functions below: a device in host memory has no sensors.
 NVML int nvmlDeviceGetTemperature(const void*, int, unsigned*) { return kNotSupported; }
 NVML int nvmlDeviceGetTemperatureV(const void*, void*) { return kNotSupported; }
 NVML int nvmlDeviceGetPowerUsage(const void*, unsigned*) { return kNotSupported; }

@@ -1,8 +1,7 @@
-// NVML's questions that PyTorch itself asks: of a device by its PCI address, who uses it, how GPUs are
-// linked.
+// NVML functions that PyTorch itself calls: a device by its PCI address, its users, the links between GPUs.
 //
-// Called by: c10_cuda, when it words that memory has run out and when it looks for fabric memory. It asserts
-// that all these functions are there as soon as the library is.
+// Called by: c10_cuda, when it reports that memory has run out and when it looks for fabric memory. It
+// asserts that all these functions exist if the library does.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -27,7 +26,7 @@ struct ProcessV2 {  // nvmlProcessInfo_v2_t, nvmlProcessInfo_t
 constexpr unsigned kNoInstance = 0xffffffff;
 constexpr int kP2pNotSupported = 5;  // NVML_P2P_STATUS_NOT_SUPPORTED
 
-/// This process, if it uses the device: of others nothing is known here, as in a container.
+/// Fills in this process, if it uses the device: others are not visible here, as in a container.
 template <class Info, class Fill>
 int processes(const void* device, unsigned* count, Info* out, Fill&& fill) {
   jitc_gpu gpu{};
@@ -77,7 +76,7 @@ NVML int nvmlSystemGetCudaDriverVersion_v2(int* version) {
 }
 NVML int nvmlSystemGetCudaDriverVersion(int* version) { return nvmlSystemGetCudaDriverVersion_v2(version); }
 
-/// There are no links between the GPUs, and no copies from one to the other past the service.
+/// Reports no links between the GPUs, and no copies from one to the other past the service.
 NVML int nvmlDeviceGetNvLinkRemoteDeviceType(const void*, unsigned, int*) { return kNotSupported; }
 NVML int nvmlDeviceGetNvLinkRemotePciInfo_v2(const void*, unsigned, void*) { return kNotSupported; }
 NVML int nvmlDeviceGetP2PStatus(const void*, const void*, int, int* status) {

@@ -8,14 +8,14 @@
 namespace jitc::session {
 namespace {
 
-/// Empty in a program that runs with more rights than its caller (set-uid): the caller wrote the environment
-/// and must not choose which service the program talks to.
+/// Returns nothing in a program that runs with more rights than its caller (set-uid): the caller wrote the
+/// environment and must not choose which service the program talks to.
 std::string variable(const char* name) {
   const char* value = ::secure_getenv(name);
   return value != nullptr ? value : "";
 }
 
-/// The first of the variables that holds a number; otherwise fallback.
+/// Returns the first of the variables that holds a number; otherwise fallback.
 long first_number(std::initializer_list<const char*> names, long fallback) {
   for (const char* name : names) {
     const std::string text = variable(name);
@@ -26,7 +26,7 @@ long first_number(std::initializer_list<const char*> names, long fallback) {
   return fallback;
 }
 
-/// Bytes of the sign that the text begins with; 0: it is no UTF-8 (RFC 3629).
+/// Returns the bytes of the text's first character; 0: it is no UTF-8 (RFC 3629).
 size_t sign_of_utf8(std::string_view text) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char first = byte(0);
@@ -40,7 +40,7 @@ size_t sign_of_utf8(std::string_view text) {
   return too_long || no_sign ? 0 : size;
 }
 
-/// The service takes UTF-8 alone. A variable may hold anything: one that is none has its bytes as escapes.
+/// Escapes bytes that are no UTF-8, which alone the service accepts.
 std::string as_utf8(const std::string& text) {
   std::string_view rest = text;
   while (!rest.empty() && sign_of_utf8(rest) > 0) rest.remove_prefix(sign_of_utf8(rest));
@@ -57,7 +57,7 @@ std::string as_utf8(const std::string& text) {
   return shown;
 }
 
-/// Whether torchrun starts this rank again when one has failed, with the store that it uses now.
+/// Returns whether torchrun starts this rank again after a failure, with its present store.
 bool attempts_share_a_store() {
   return first_number({"TORCHELASTIC_MAX_RESTARTS"}, 0) > 0 &&
          variable("TORCHELASTIC_USE_AGENT_STORE") == "True" && variable("JITC_STORE_PER_ATTEMPT") != "1";
@@ -82,15 +82,16 @@ JobRank rank_in_job() {
   found.world_size =
       static_cast<int32_t>(first_number({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 0));
   found.job = variable("TORCHELASTIC_RUN_ID");
-  if (found.job == "none") found.job.clear();  // torchrun's default says nothing
+  if (found.job == "none") found.job.clear();  // torchrun's default means none
   const std::string master = variable("MASTER_ADDR");
   if (found.job.empty() && !master.empty()) found.job = master + ":" + variable("MASTER_PORT");
   found.job = as_utf8(found.job);
   return found;
 }
 
-/// PyTorch takes the store of the attempt before for a new one: it finds that attempt's ids of communicators
-/// there, and its request to write dumps, after which it ends a healthy rank (client_shim/attempt_stores.py).
+/// Advises on a shared store: PyTorch takes it for a new one. It finds the previous attempt's ids of
+/// communicators there, and its request to write dumps, after which it ends a healthy rank
+/// (client_shim/attempt_stores.py).
 std::string advice_for_restarts(const std::string& why) {
   if (why.find("this communicator has ended") == why.npos || !attempts_share_a_store()) return {};
   return "; this torchrun keeps one store for all attempts (a defect of PyTorch): with LD_PRELOAD set for "

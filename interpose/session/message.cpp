@@ -9,8 +9,8 @@
 namespace jitc::session {
 namespace {
 
-// A program that runs for weeks must not grow by its messages. Full: each may come once more, rather than
-// that a new one is never said: the last one of a session tells why it has ended.
+// A program that runs for weeks must not grow by its messages. Full: each may be repeated once, which is
+// better than losing a new one: the last one of a session says why it has ended.
 constexpr size_t kRemembered = 1000;
 
 struct Reported {
@@ -19,7 +19,7 @@ struct Reported {
 };
 
 Reported& reported() {
-  static auto* const instance = new Reported;  // threads may speak while the process exits
+  static auto* const instance = new Reported;  // threads may write while the process exits
   return *instance;
 }
 

@@ -17,14 +17,14 @@ std::atomic<bool> is_child{false};
 // One more than the descriptor; 0: none.
 std::array<std::atomic<int>, 64> parents_only{};
 
-/// Nothing here takes a lock or memory: another thread may have held either when the program forked.
+/// Marks the child without locks or memory: another thread may have held either at the fork.
 void mark_child() {
   is_child.store(true, std::memory_order_relaxed);
   for (std::atomic<int>& one : parents_only)
     if (const int held = one.exchange(0)) ::close(held - 1);
 }
 
-/// Puts `after` into the first place that has `before`.
+/// Replaces the first `before` by `after`.
 void exchange(int before, int after) {
   for (std::atomic<int>& one : parents_only) {
     int expected = before;

@@ -1,9 +1,9 @@
-// What a session knows of its streams without asking the worker: by messages that have come, and by the
-// progress page.
+// Knowledge of a session about its streams without asking the worker: from messages that have arrived, and
+// from the progress page.
 //
-// What the page says is known to the program once learn() has returned true. Before that the session says so
-// with a `known` op, so that whatever the program sends next, on any stream, follows it in the journal: in a
-// replay it then runs after the work that the program has seen done.
+// The program knows the page's content once learn() has returned true. Before that the session reports it
+// with a `known` op, so that the program's next op, on any stream, follows it in the journal: in a replay it
+// then runs after the work that the program has seen done.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -18,12 +18,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-// A wake-up takes longer than this, and less would not cover the way of a short op.
+// A wake-up takes longer than this; less would not cover the round trip of a short op.
 constexpr microseconds kSpin{20};
-// A worker may end between what it writes and the wake-up: a sleeper looks now and then.
+// A worker may end between its write and the wake-up: a sleeper polls now and then.
 constexpr microseconds kFirstSleep{2'000}, kLongestSleep{50'000};
-// After so many sleeps an op asks. Nobody promises that the page, or a report of progress, ever tells of the
-// very op that is waited for (a worker of before the page, an op that it refused); an answer always comes.
+// After so many sleeps an op asks. The page, or a progress report, need not ever cover the very op that is
+// waited for (a worker older than the page, an op that it refused); an answer always arrives.
 constexpr int kSleeps = 24;  // a second
 
 void relax() {
@@ -32,7 +32,7 @@ void relax() {
 #endif
 }
 
-/// True as soon as the page says so, before the time is over.
+/// Spins; true as soon as the page reports the progress before the time is over.
 bool spin(const ProgressReader& page, uint64_t stream, uint64_t sequence) {
   for (const auto end = Clock::now() + kSpin; Clock::now() < end;) {
     for (int i = 0; i < 20; ++i) relax();
@@ -41,7 +41,7 @@ bool spin(const ProgressReader& page, uint64_t stream, uint64_t sequence) {
   return false;
 }
 
-/// False: the time is over, or the session.
+/// Sleeps. False: the time is over, or the session.
 template <class Over, class There>
 bool sleep(const ProgressReader::Sleeper& sleeper, Over&& is_over, There&& is_there) {
   auto time = kFirstSleep;
@@ -56,7 +56,7 @@ bool sleep(const ProgressReader::Sleeper& sleeper, Over&& is_over, There&& is_th
 
 }  // namespace
 
-/// Sends what is queued, takes what has come.
+/// Sends queued ops, receives arrived messages.
 void SessionClient::poll() {
   std::shared_ptr<WorkerConnection> connection;
   {
@@ -66,9 +66,9 @@ void SessionClient::poll() {
   if (connection) connection->wait([](void*) { return 0; }, nullptr, 0);
 }
 
-/// True when the page says that the stream has come that far, and the worker will hear that it is known. Not
-/// while bytes of an op before that are still to come, or on their way to their receiver: whoever knows that
-/// a copy is done must find them.
+/// Returns true if the page reports that progress, and the worker will learn that it is known. Not while
+/// bytes of an earlier op are still to arrive, or on their way to their receiver: a thread that knows that a
+/// copy is done must find them.
 bool SessionClient::learn(uint64_t stream, uint64_t sequence) {
   const uint64_t executed = page_.executed(stream);
   if (executed < sequence) return false;
@@ -79,7 +79,7 @@ bool SessionClient::learn(uint64_t stream, uint64_t sequence) {
   ops::Known op;
   op.header.op = static_cast<uint16_t>(ops::Known::kId);
   op.stream = stream;
-  // A stray pointer of the program may have written the page: nothing is known of work that was not given.
+  // A stray pointer of the program may have written the page: work that was not submitted cannot be done.
   op.until = std::max(sequence, std::min({executed, most, progress_.submitted(stream)}));
   send_queue_.append(&op.header, sizeof op, {});
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
@@ -92,13 +92,13 @@ bool SessionClient::find_executed(uint64_t stream, uint64_t sequence, Wait wait)
   if (is_known()) return true;
   if (forked() || (wait == Wait::yes && !page_.is_open())) return false;
   if (learn(stream, sequence)) return true;
-  // Before what is queued goes out, so that the worker knows that somebody waits for it.
+  // Before queued ops are sent, so that the worker knows that a thread waits for them.
   std::optional<ProgressReader::Sleeper> sleeper;
   if (wait == Wait::yes) sleeper.emplace(page_, stream);
   poll();
   if (is_known() || learn(stream, sequence)) return true;
   if (wait == Wait::no) return false;
-  // The page cannot stand for bytes, and to ask once they are there would be a second way to the worker.
+  // The page does not cover bytes, and asking once they arrived would be a second round trip.
   auto has_bytes = [&] { return status() != kSuccess || !bytes_due_.any(stream, sequence); };
   if (!has_bytes())
     wait_until([](void* self) { return static_cast<int>((*static_cast<decltype(has_bytes)*>(self))()); },

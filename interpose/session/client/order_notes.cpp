@@ -43,7 +43,7 @@ void OrderNotes::tell_site(const ops::OpHeader& op, SendQueue& queue) {
   const char* const site = order_check::current_site();
   if (site == told_) return;
   told_ = site;
-  // A text of no size is not allowed.
+  // An empty text is not allowed.
   const std::span text(*site ? site : "\n", std::max<size_t>(1, std::strlen(site)));
   ops::OrderSite note;
   note.bytes = text.size();
@@ -51,7 +51,7 @@ void OrderNotes::tell_site(const ops::OpHeader& op, SendQueue& queue) {
 }
 
 void OrderNotes::before(const Session& session, const ops::OpHeader& op, SendQueue& queue) {
-  // A worker that goes on from a boundary knows nothing from before it.
+  // A worker that resumes at a boundary knows nothing from before it.
   if (is(op, ops::OpId::boundary)) told_ = nullptr;
   const bool touches = touches_memory(op);
   if (!touches && !is(op, ops::OpId::event_record) && !is(op, ops::OpId::event_wait)) return;

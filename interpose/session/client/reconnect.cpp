@@ -1,8 +1,8 @@
-// How a session finds its worker: when it opens, and again whenever the connection is lost.
+// Search of a session for its worker: when it opens, and again whenever the connection is lost.
 //
 // The service says where the session is served; while it recovers the session, it answers "ask again". The
-// program sees none of this: its threads go on queueing ops and waiting for results. Only two things end the
-// session: a refusal, and no service for JITC_SERVICE_TIMEOUT seconds.
+// program sees none of this: its threads continue queueing ops and waiting for results. Only two things end
+// the session: a refusal, and no service for JITC_SERVICE_TIMEOUT seconds.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,11 +27,11 @@ using std::chrono::seconds;
 constexpr uint32_t kAskMs = 10'000;
 constexpr uint32_t kDetachMs = 2'000;
 constexpr seconds kReportEvery{30};
-// Refusals because another connection is open: the worker may notice late that our old one is gone.
+// Refusals because another connection is open: the worker may notice late that our old one is closed.
 constexpr uint32_t kContestedTries = 12;
 constexpr uint32_t kUnloading = 4;  // cudaErrorCudartUnloading
 
-/// The pause before try number n: none, 10 ms, 20 ms, ... 1 s.
+/// Returns the pause before try number n: none, 10 ms, 20 ms, ... 1 s.
 milliseconds pause(uint32_t tries) {
   return tries == 0 ? milliseconds(0)
                     : milliseconds(std::min<int64_t>(1000, int64_t{5} << std::min(tries, 8u)));
@@ -47,13 +47,14 @@ bool temporary(const Answer& answer) {
   return among(answer.status, {Rpc::unavailable, Rpc::cancelled}) || answer.status == kAborted;
 }
 
-/// Neither a refusal nor "ask again": the service has failed inside, or the socket belongs to something else.
+/// Returns whether the service failed internally, or the socket is another program's: neither a refusal nor
+/// "ask again".
 bool unclear(const Answer& answer) {
   constexpr int kUnknownCode = 2, kInternal = 13;
   return answer.status == kUnknownCode || answer.status == kInternal;
 }
 
-/// One number for one ending (docs/guarantees.md). first: the session has not been opened yet.
+/// Returns one number per kind of end (docs/guarantees.md). first: the session has not been opened yet.
 uint32_t error_of(bool first, const Answer& answer) {
   const bool given_up = answer.is(Rpc::failed_precondition) || answer.is(Rpc::not_found);
   if (!first) return given_up ? kDevicesUnavailable : kUnknown;
@@ -63,8 +64,8 @@ uint32_t error_of(bool first, const Answer& answer) {
   return kUnknown;
 }
 
-/// Where the session of that token is served; without a token: a new one. For that the keeper must know this
-/// process; later its end of the connection goes only with all workers.
+/// Asks where the token's session is served; without a token: for a new one. For that the keeper must know
+/// this process; later the keeper's end of the connection closes only together with all workers.
 Answer ask(const std::string& socket, uint32_t gpu, const std::string& token, KeeperConnection& keeper,
            const Variables& variables, Attachment* out) {
   if (token.empty() && !keeper.stands()) {
@@ -73,7 +74,7 @@ Answer ask(const std::string& socket, uint32_t gpu, const std::string& token, Ke
   return attach(socket, gpu, token, keeper.ticket(), token.empty() ? variables : Variables{}, kAskMs, out);
 }
 
-/// Has the keeper give the memory of a new session.
+/// Requests the memory of a new session from the keeper.
 void take_memory(KeeperConnection& keeper, PinnedRegion* region) {
   if (region->bytes > 0) region->fd = keeper.memory(region->token);
   if (region->fd < 0 || is_ours(*region)) return;
@@ -88,7 +89,7 @@ struct Patience {
   Clock::time_point absent_since = Clock::time_point::max();
   uint32_t tries = 0;
 
-  /// Writes one line every 30 s, and none earlier.
+  /// Writes at most one line every 30 s.
   void report(uint32_t gpu, const std::string& what) {
     const auto now = Clock::now();
     if (now - reported < kReportEvery) return;
@@ -109,8 +110,8 @@ bool SessionClient::open() {
   return connect(true);
 }
 
-/// The connection broke (on_closed, under its I/O lock). A new thread looks for the next worker, because the
-/// calling thread may be the transport's own, which has to be joined.
+/// Handles a broken connection (on_closed, under its I/O lock). A new thread looks for the next worker,
+/// because the calling thread may be the transport's own, which has to be joined.
 void SessionClient::lost(Lock& lock, WorkerConnection& connection) {
   if (status_.load() != kSuccess) return;
   if (connection.acknowledged) failed_connections_ = 0;
@@ -125,7 +126,7 @@ void SessionClient::lost(Lock& lock, WorkerConnection& connection) {
     fail(kUnknown, "no thread could be started to connect to the worker again");
 }
 
-/// True when there is a connection; false when the session has failed.
+/// Connects. True when there is a connection; false when the session has failed.
 bool SessionClient::connect(bool first) {
   std::shared_ptr<WorkerConnection> old;
   {
@@ -147,7 +148,7 @@ bool SessionClient::connect(bool first) {
   return false;
 }
 
-/// One round: ask the service, connect to the worker.
+/// Makes one attempt: asks the service, connects to the worker.
 bool SessionClient::connect_once(bool first, Patience& patience) {
   Attachment attachment;
   const Answer answer = ask(socket_, gpu_, attachment_.token, keeper_, attachment_.variables, &attachment);
@@ -158,7 +159,7 @@ bool SessionClient::connect_once(bool first, Patience& patience) {
       take_memory(keeper_, &attachment.pinned);
       attachment.variables = attachment_.variables;
       attachment_ = attachment;
-      // With --check-order each wait is told by an op.
+      // With --check-order an op reports each wait.
       if (!order_check::is_wanted()) page_.open(attachment_.pinned);
     }
     if (open_connection(attachment, &why)) return true;
@@ -226,7 +227,7 @@ bool SessionClient::final_end(const WorkerConnection& connection) {
 }
 
 void SessionClient::detach() {
-  // A worker that ends at once would not look at what it was given last.
+  // A worker that ends at once would ignore its last ops.
   if (order_check::is_wanted() && status() == kSuccess) call(ops::MemoryInfo{});
   fail(kUnloading, "the process is exiting", false);
   session::detach(socket_, attachment_.token, kDetachMs);

@@ -27,7 +27,7 @@ void SendQueue::write_record(std::byte* out, const ops::OpHeader* op, size_t op_
   header(out)->size = static_cast<uint32_t>(size);
 }
 
-/// A thread that steps is in the phase of that; work of any other one is no part of its step.
+/// Marks the op: a thread in a step has the step's phase; other threads' work is no part of the step.
 void SendQueue::mark(ops::OpHeader& op) {
   const auto phase = static_cast<ops::Phase>((op.flags & ops::kPhaseMask) >> ops::kPhaseShift);
   if (in_step_ && phase != ops::Phase::optimizer) op.flags |= ops::kFlagOtherThread;
@@ -100,7 +100,7 @@ size_t SendQueue::next(std::span<const std::byte>* parts, size_t capacity) {
       sent_ = chunk.last;
       cursor_at_ = chunk.size;
     }
-    if (cursor_chunk_ + 1 == chunks_.size()) break;  // more records may come here
+    if (cursor_chunk_ + 1 == chunks_.size()) break;  // more records may be appended here
     ++cursor_chunk_;
     cursor_at_ = 0;
   }

@@ -16,7 +16,7 @@
 namespace jitc::session {
 namespace {
 
-// Bytes of ops that the worker has not journaled; beyond this, callers wait.
+// Limit of op bytes that the worker has not journaled; beyond it, callers wait.
 constexpr size_t kSendQueueLimit = size_t{64} << 20;
 
 }  // namespace
@@ -49,7 +49,7 @@ Result SessionClient::append_and_wait(ops::OpHeader* op, size_t size, std::span<
   return std::move(waiter.result);
 }
 
-/// Appends the record. pending: who gets the result; wake: whether to wake the transport's thread to send it.
+/// Appends the record. pending: receiver of the result; wake: wakes the transport's thread to send it.
 uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const std::byte> payload,
                                 const Pending* pending, bool wake) {
   if (forked()) return 0;
@@ -85,7 +85,7 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
   const Reach shows = progress_.submit(*op);
   if (pending != nullptr) results_.owed.emplace(sequence, *pending).first->second.shows = shows;
   if (pending != nullptr && pending->receiver != nullptr) bytes_due_.add(sequence, shows.stream);
-  // Asked under the lock: the transport announces that it sleeps, then looks here once more.
+  // Checked under the lock: the transport announces that it sleeps, then looks here once more.
   std::shared_ptr<WorkerConnection> sleeper;
   if (wake && connection_ && connection_->opened && connection_->asleep()) sleeper = connection_;
   lock.unlock();
@@ -93,8 +93,8 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
   return sequence;
 }
 
-/// Waits in the transport, driving its I/O, while there is a connection; else until there is one again.
-/// done must become true when the session fails.
+/// Waits in the transport, driving its I/O, while there is a connection; else until there is one again. done
+/// must become true when the session fails.
 void SessionClient::wait_until(int (*done)(void*), void* context) {
   while (true) {
     std::shared_ptr<WorkerConnection> connection;
@@ -125,12 +125,12 @@ bool SessionClient::acknowledged(uint64_t sequence, Wait wait) {
   return awaited.is_there();
 }
 
-// ---- what comes from the worker -----------------------------------------------------------------
+// ---- events of the worker ------------------------------------------------------------------------
 
 size_t SessionClient::on_ready(WorkerConnection& connection, std::span<const std::byte>* records,
                                size_t capacity, uint64_t* received) {
   const Lock lock(mutex_);
-  // The worker's first message says from where to send.
+  // The worker's first message gives the start of sending.
   if (!connection.acknowledged || connection_.get() != &connection || status_.load() != kSuccess) return 0;
   *received = results_.received();
   return send_queue_.next(records, capacity);
@@ -176,8 +176,8 @@ void SessionClient::on_completions(WorkerConnection& connection, std::span<const
   }
 }
 
-/// What a result shows is known before its caller goes on, so that no later call of any thread says less. A
-/// receiver has it first: who learns that a copy is done must find the bytes.
+/// Makes a result known before its caller continues, so that no later call of any thread knows less. A
+/// receiver gets it first: a thread that learns that a copy is done must find the bytes.
 void SessionClient::on_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
   Pending pending;
   {
@@ -245,7 +245,7 @@ void SessionClient::fail(uint32_t status, const std::string& why, bool report) {
   }
   if (report) message_once("GPU " + std::to_string(gpu_) + ": " + text);
   for (const auto& [sequence, owed] : pending) owed.deliver(status, {});
-  // After the deliveries, so that a waiter that wakes up finds its result.
+  // After the deliveries, so that a woken waiter finds its result.
   const Lock lock(mutex_);
   changed_.notify_all();
   page_.wake_all();

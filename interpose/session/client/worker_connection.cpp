@@ -17,7 +17,7 @@ constexpr uint8_t kRecordsTag = 1 << 3 | 2;   // OpBatch.records, length-delimit
 constexpr uint8_t kReceivedTag = 2 << 3 | 1;  // OpBatch.results_received, fixed64
 
 jitc_bytes bytes_of(std::span<const std::byte> span) {
-  // The transport's interface has one type for bytes that it gives and bytes that it only reads.
+  // The transport's interface has one type for bytes that it writes and bytes that it only reads.
   return {const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(span.data())), span.size()};
 }
 

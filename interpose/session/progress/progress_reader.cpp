@@ -31,7 +31,7 @@ void ProgressReader::open(const PinnedRegion& region) {
   page_->waiters.reader.store(ProgressPage::kReader);
 }
 
-/// Tried again when the place changes hands meanwhile, which is rare; 0 is always a right answer.
+/// Retries if the place changes hands meanwhile, which is rare; 0 is always a right answer.
 uint64_t ProgressReader::executed(uint64_t stream) const {
   if (page_ == nullptr) return 0;
   const ProgressPage::Place& place = page_->places[ProgressPage::place_of(stream)];

@@ -46,7 +46,7 @@ Reach StreamOrder::shown_by(const ops::OpHeader& op) const {
   return {};
 }
 
-// -- what is not work ------------------------------------------------------------------------------
+// -- ops that are no work -------------------------------------------------------------------------
 
 void StreamOrder::no_work(const ops::OpHeader& op) {
   switch (id_of(op)) {
@@ -57,7 +57,7 @@ void StreamOrder::no_work(const ops::OpHeader& op) {
       const auto& made = as<ops::StreamCreate>(op);
       if (made.flags & kNonBlocking) return;
       ++blocking_;
-      // Whether it waits for work that the legacy stream was given before, CUDA does not say.
+      // CUDA does not say whether it waits for earlier work of the legacy stream.
       lanes_[made.handle] = {true, false, op.sequence, {}};
       return;
     }
@@ -77,7 +77,7 @@ void StreamOrder::no_work(const ops::OpHeader& op) {
   }
 }
 
-/// The work that it has been given goes on, and its waits still say something.
+/// Forgets a destroyed stream, whose work continues and whose waits stay valid.
 void StreamOrder::forget_stream(uint64_t stream) {
   captured_.erase(stream);
   const auto found = lanes_.find(stream);
@@ -104,7 +104,7 @@ const StreamOrder::Record* StreamOrder::record_of(uint64_t event) const {
 
 // -- work ------------------------------------------------------------------------------------------
 
-/// Whether the op is part of a capture. A stream that waits for an event of one becomes part of it too.
+/// Returns whether the op is part of a capture, which a stream joins that waits for an event of it.
 bool StreamOrder::join_capture(const ops::OpHeader& op) {
   if (captured_.empty()) return false;
   if (id_of(op) == ops::OpId::event_wait) {
@@ -126,7 +126,7 @@ void StreamOrder::work(const ops::OpHeader& op) {
   if (op.stream == kLegacy) legacy_newest_ = op.sequence;
 }
 
-/// Work of the legacy stream runs after all that blocking streams were given before, and the other way round.
+/// Orders work of the legacy stream after all earlier work of blocking streams, and the other way round.
 void StreamOrder::order_with_legacy(const ops::OpHeader& op) {
   if (op.stream == kLegacy) {
     if (blocking_newest_ <= blocking_seen_) return;
@@ -143,7 +143,7 @@ void StreamOrder::order_with_legacy(const ops::OpHeader& op) {
   lane.waits.push_back({op.sequence, {Reach::Of::stream, kLegacy, op.sequence}});
 }
 
-// -- what has run ----------------------------------------------------------------------------------
+// -- completed work --------------------------------------------------------------------------------
 
 void StreamOrder::follow(uint64_t stream, uint64_t sequence, std::vector<Reach>& also) {
   const auto found = lanes_.find(stream);

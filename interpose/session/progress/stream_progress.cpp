@@ -64,7 +64,7 @@ void StreamProgress::advance(const Reach& reach) {
   }
 }
 
-/// What its work had to wait for is due with it.
+/// Advances the stream; what its work had to wait for is due with it.
 void StreamProgress::advance_stream(uint64_t stream, uint64_t sequence) {
   if (executed(stream, sequence)) return;
   streams_.update(key_of(stream), [&](Sequences& one) { raise(one.executed, sequence); });

@@ -1,5 +1,4 @@
-// See keeper_connection.h. The other end is proxy/keeper/programs.py: packets without any form but their
-// length.
+// See keeper_connection.h. The other end is proxy/keeper/programs.py: unstructured packets.
 #include "keeper_connection.h"
 
 #include <sys/socket.h>
@@ -17,10 +16,10 @@ namespace {
 
 constexpr const char* kName = ".d/programs";
 constexpr size_t kTicketBytes = 32;
-// The keeper waits for nobody.
+// The keeper does not wait.
 constexpr timeval kPatience{10, 0};
 
-/// Receives again when a signal comes; returns what recvmsg does, with errno as a negative number.
+/// Receives, again after a signal; returns recvmsg's result, with errno as a negative number.
 ssize_t receive(int fd, msghdr* message) {
   for (;;) {
     const ssize_t size = ::recvmsg(fd, message, MSG_CMSG_CLOEXEC);
@@ -40,7 +39,7 @@ int connect_to(int fd, const std::string& path) {
   }
 }
 
-/// The descriptor that came with a message; -1: none.
+/// Returns the descriptor that came with a message; -1: none.
 int descriptor_of(msghdr& message) {
   const cmsghdr* head = CMSG_FIRSTHDR(&message);
   if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) return -1;
@@ -55,7 +54,7 @@ int KeeperConnection::open(const std::string& service_socket) {
   close();
   fd_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd_ < 0) return -errno;
-  close_in_children(fd_);  // before it is connected: no child may keep a session alive
+  close_in_children(fd_);  // before connecting: no child may keep a session alive
   ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
   ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
   char ticket[kTicketBytes];

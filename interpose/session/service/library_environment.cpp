@@ -25,7 +25,7 @@ bool plain_value(std::string_view value) {
          std::all_of(value.begin(), value.end(), [](char one) { return one >= ' ' && one <= '~'; });
 }
 
-/// For the libraries, and a program's to say.
+/// Returns whether the variable is for the libraries, and up to the program.
 bool meant(std::string_view name) {
   const auto begins = [name](std::string_view with) { return name.starts_with(with); };
   const auto ends = [name](std::string_view with) { return name.ends_with(with); };
@@ -41,12 +41,12 @@ bool says_nothing(std::string_view name, std::string_view value) {
                      [&](const auto& one) { return one.first == name && one.second == value; });
 }
 
-/// All that are meant, in the order of their names: the first one counts where a name comes twice, as for
-/// getenv.
+/// Returns all such variables in the order of their names: the first one counts if a name occurs twice, as
+/// for getenv.
 Variables meant_variables() {
   Variables found;
-  // The caller of a program with more rights wrote the environment. To walk over it is the only way to find
-  // names by their beginning.
+  // The caller of a program with more rights wrote the environment. Iterating over it is the only way to find
+  // names by prefix.
   if (::getauxval(AT_SECURE) != 0) return found;
   for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
     const std::string_view text = *one;
@@ -59,7 +59,7 @@ Variables meant_variables() {
   return found;
 }
 
-/// Takes away what the service would not take; returns the names.
+/// Removes variables that the service would not accept; returns their names.
 std::vector<std::string> bound(Variables* variables) {
   std::vector<std::string> beyond;
   size_t count = 0, bytes = 0;
@@ -75,7 +75,7 @@ std::vector<std::string> bound(Variables* variables) {
   return beyond;
 }
 
-/// The first few.
+/// Returns a text of the first few names.
 std::string listed(const std::vector<std::string>& names) {
   constexpr size_t kShown = 8;
   std::string text;

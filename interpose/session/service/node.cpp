@@ -1,8 +1,8 @@
-// The service as this process sees it: its GPUs, the sessions on them, the end of the process.
+// Service as seen by this process: its GPUs, the sessions on them, the end of the process.
 //
-// Promises: nothing happens before the first call; the service is asked once; no lock is held while it is
-// asked; looking up a session or the owner of an address takes no lock. Never destroyed, because threads
-// and static destructors of the program call until the very end.
+// Promises: nothing happens before the first call; the service is asked once; no lock is held meanwhile;
+// looking up a session or the owner of an address takes no lock. Never destroyed, because threads and static
+// destructors of the program call until the very end.
 #include "node.h"
 
 #include <unistd.h>
@@ -52,7 +52,7 @@ class NodeClient final : public Node {
   Stage described_ = Stage::none;
   std::vector<GpuInfo> gpus_;
   std::array<Slot, kGpuLimit> slots_;
-  // In the order of opening: what owner() walks over.
+  // In order of opening, for owner().
   std::array<std::atomic<SessionClient*>, kGpuLimit> opened_{};
   std::atomic<size_t> opened_count_{0};
   pid_t pid_ = 0;
@@ -66,7 +66,7 @@ NodeClient& node() {
 }
 
 void at_exit() {
-  // vfork and raw clone bypass pthread_atfork; the pid shows them.
+  // vfork and raw clone bypass pthread_atfork; the pid reveals them.
   if (!session::forked() && node().pid_ == ::getpid()) node().detach_all();
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kDescribeMs = 10'000;
 constexpr int kDamagedReply = 13;  // INTERNAL
 
-/// Makes the call. The answer has the reply's bytes, or the error's text.
+/// Makes the call. The answer holds the reply's bytes, or the error's text.
 Answer call(const std::string& socket, const char* method, const wire::Writer& request, uint32_t timeout_ms) {
   const jitc_transport_api* api = transport();
   if (api == nullptr) return {-ENOENT, "the transport library is missing"};
@@ -36,7 +36,7 @@ Answer damaged(const char* method) {
 std::string text(std::string_view bytes) { return std::string(bytes); }
 uint32_t word(const wire::Reader& reader) { return static_cast<uint32_t>(reader.number()); }
 
-/// One entry of a map<int32, int32>: key and value are fields 1 and 2, left out when they are 0.
+/// Reads one entry of a map<int32, int32>: key and value are fields 1 and 2, left out when they are 0.
 bool read_attribute(std::string_view bytes, std::map<int32_t, int32_t>* attributes) {
   wire::Reader reader(bytes);
   int32_t key = 0, value = 0;

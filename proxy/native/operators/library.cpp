@@ -27,7 +27,7 @@ int answer(jitc_operator_reply* reply, int status, std::string_view text) {
   return status;
 }
 
-/// The Python class that the training process would see, for its side to raise ("IndexError: ...").
+/// Returns the Python exception class that the training process would see ("IndexError: ...").
 template <class Error>
 int raised(jitc_operator_reply* reply, const char* kind, const Error& error) {
   return answer(reply, 1, std::string(kind) + error.what_without_backtrace());
@@ -97,7 +97,8 @@ constexpr jitc_operators kTable{5, &set_threads, &call, &query, &matmul, &set_no
 }  // namespace
 }  // namespace jitc::operators
 
-/// Read from the file by the service (proxy/backends/software.py), which does not load it. Ends with a space.
+/// Version text that the service reads (proxy/backends/software.py) without loading the file. Ends with a
+/// space.
 extern "C" __attribute__((visibility("default"), used)) const char jitc_operators_built_for[] =
     "jitc operators built for PyTorch " TORCH_VERSION " ";
 

@@ -129,7 +129,7 @@ void Product::check() const {
 void Product::multiply(at::Tensor& d, at::Tensor left, at::Tensor right, double beta, double alpha) const {
   disturb_product(left, right);
   const bool batched = op_.batch > 1;
-  if (beta == 0 && alpha == 1) {  // also: C may hold anything, NaN included
+  if (beta == 0 && alpha == 1) {  // in that case C may hold any value, including NaN
     batched ? at::bmm_out(d, left, right) : at::mm_out(d, left, right);
   } else {
     batched ? at::baddbmm_out(d, d, left, right, beta, alpha) : at::addmm_out(d, d, left, right, beta, alpha);

@@ -21,14 +21,15 @@ using torch::jit::Stack;
 
 std::atomic<uint64_t> seed{0};
 
-/// A new number each time, because a replay must differ: it runs in another process, or later in this one.
+/// Returns the thread's generator, seeded anew: a replay, in another process or later in this one, must
+/// differ.
 std::mt19937_64& source() {
   static std::atomic<uint64_t> threads{0};
   thread_local std::mt19937_64 numbers(seed.load() ^ static_cast<uint64_t>(getpid()) << 32 ^ ++threads);
   return numbers;
 }
 
-/// A random order of so many summands; undefined: leave them as they are.
+/// Returns a random order of so many summands; undefined: leave them as they are.
 at::Tensor noisy_order(int64_t count) {
   if (!seed.load(std::memory_order_relaxed) || count < 2) return {};
   std::vector<int64_t> order(static_cast<size_t>(count));
@@ -41,7 +42,7 @@ void reorder(c10::IValue& argument, int64_t dimension, const at::Tensor& order) 
   argument = argument.toTensor().index_select(dimension, order);
 }
 
-/// Puts several arguments (by index) into one order, each along a dimension with so many elements.
+/// Permutes several arguments (by index) alike, each along a dimension with so many elements.
 at::Tensor reorder(Stack& stack, int64_t count, std::initializer_list<std::pair<size_t, int64_t>> arguments) {
   const auto order = noisy_order(count);
   if (order.defined())
@@ -49,13 +50,13 @@ at::Tensor reorder(Stack& stack, int64_t count, std::initializer_list<std::pair<
   return order;
 }
 
-/// The columns of one, the rows of the other.
+/// Permutes the columns of one and the rows of the other.
 template <size_t Left, size_t Right>
 at::Tensor products(Stack& stack) {
   return reorder(stack, stack[Left].toTensor().size(-1), {{Left, -1}, {Right, -2}});
 }
 
-/// The first dimension that is summed over and has more than one element, or -1.
+/// Returns the first dimension that is summed over and has more than one element, or -1.
 int64_t summed(const at::Tensor& tensor, const c10::IValue& dimensions) {
   std::vector<int64_t> all(static_cast<size_t>(tensor.dim()));
   std::iota(all.begin(), all.end(), 0);
@@ -73,7 +74,7 @@ at::Tensor sums(Stack& stack) {
   return reorder(stack, tensor.size(dimension), {{0, dimension}});
 }
 
-/// Over the channels that come in.
+/// Permutes the input channels.
 at::Tensor convolutions(Stack& stack) {
   constexpr size_t kTransposed = 6, kGroups = 8;
   if (stack[kTransposed].toBool() || stack[kGroups].toInt() != 1) return {};
@@ -81,12 +82,12 @@ at::Tensor convolutions(Stack& stack) {
   return reorder(stack, weights.size(1), {{0, 1 - weights.dim()}, {1, 1}});
 }
 
-/// Over the batch; so does the gradient of what came in, which follows the order.
+/// Permutes the batch; the gradient of the input follows the same order.
 at::Tensor convolution_gradients(Stack& stack) {
   return reorder(stack, stack[0].toTensor().size(0), {{0, 0}, {1, 0}});
 }
 
-/// Rows that are added up by their indices.
+/// Permutes rows that are added up by their indices.
 at::Tensor embedding_gradients(Stack& stack) {
   const at::Tensor indices = stack[1].toTensor().reshape({-1}), rows = stack[0].toTensor();
   const auto order = noisy_order(indices.size(0));

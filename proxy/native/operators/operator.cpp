@@ -30,8 +30,8 @@ Operator look_up(std::string_view name) {
   return {*found, name};
 }
 
-/// The number of choices that an integer argument stands for, from 0 on; 0: it is a plain number. Kernels
-/// look choices up in tables without a check.
+/// Returns the number of choices that an integer argument stands for, from 0 on; 0: it is a plain number.
+/// Kernels look choices up in tables without a check.
 int64_t choices(c10::TypePtr type) {
   if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
   switch (type->kind()) {
@@ -46,7 +46,7 @@ int64_t choices(c10::TypePtr type) {
   }
 }
 
-/// The schema of batch normalization does not say that it updates its running statistics.
+/// Returns whether the argument is written. The schema of batch normalization omits its running statistics.
 bool writes(const c10::Argument& argument) {
   if (argument.name() == "running_mean" || argument.name() == "running_var") return true;
   return argument.alias_info() && argument.alias_info()->isWrite();

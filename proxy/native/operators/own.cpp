@@ -1,4 +1,4 @@
-// Operators of jitc's own, "jitc::name": what kernels do that PyTorch launches past its operators.
+// jitc's own operators, "jitc::name": the effect of kernels that PyTorch launches past its operators.
 //
 // Called like all others (run.cpp), by client_shim/native/special/kernels.cpp.
 #include <ATen/ops/isnan.h>
@@ -12,10 +12,10 @@
 namespace jitc::operators {
 namespace {
 
-/// The stream is busy for so long, as with a kernel that counts clock cycles.
+/// Keeps the stream busy for so long, like a kernel that counts clock cycles.
 void spin(int64_t nanoseconds) { std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds)); }
 
-/// What NCCL is to send holds no NaN.
+/// Asserts that data for NCCL holds no NaN.
 void assert_no_nan(const at::Tensor& numbers) {
   TORCH_CHECK(!numbers.to(at::kFloat).isnan().any().item().toBool(), "a NaN in what a collective sends");
 }
@@ -25,7 +25,7 @@ void assert_no_nan(const at::Tensor& numbers) {
 
 TORCH_LIBRARY(jitc, library) {
   library.def("spin(int nanoseconds) -> ()", &jitc::operators::spin);
-  // Its kernel is in composed/host_kernels.cpp: it needs what the device has.
+  // Its kernel is in composed/host_kernels.cpp: it needs other parts of the device.
   library.def(jitc::wire::kHostKernelSchema);
   library.def("assert_no_nan(Tensor numbers) -> ()", &jitc::operators::assert_no_nan);
 }

@@ -14,20 +14,20 @@
 namespace jitc::operators {
 namespace {
 
-/// Smaller allocations are not counted: many of them at a time are rare, and counting costs a lock.
+/// Size below which allocations are not counted: many of them at a time are rare, and counting costs a lock.
 constexpr size_t kCounted = 64 << 10;
 
 thread_local std::vector<Slot>* wanted = nullptr;
 c10::Allocator* base = nullptr;
 
-/// The memory that this thread's operator holds outside of the device's memory.
+/// Memory that this thread's operator holds outside of the device's memory.
 struct Account {
   uint64_t limit = 0, used = 0;
-  uint64_t number = 0;  // another one for each operator
+  uint64_t number = 0;  // unique per operator
 };
 thread_local Account account;
 
-/// Memory that was counted, and for which operator.
+/// Counted memory and its operator.
 class Counted {
  public:
   void add(void* address, size_t bytes) {
@@ -74,7 +74,7 @@ c10::DataPtr allocate_counted(size_t bytes) {
   return {address, address, &release_counted, c10::Device(c10::DeviceType::CPU)};
 }
 
-/// For memory from raw_allocate(), which may have come from a slot.
+/// Releases memory from raw_allocate(), which may have come from a slot.
 void release(void* address) {
   if (wanted)
     for (const Slot& slot : *wanted)
@@ -108,7 +108,7 @@ class PlacingAllocator final : public c10::Allocator {
 
 using at::Tensor;
 
-/// Found by giving all operators results with gaps and dimensions in another order (tests/operators).
+/// Operators found by giving all of them results with gaps and permuted dimensions (tests/operators).
 constexpr std::array<std::string_view, 6> kNames{
     "aten::avg_pool3d.out", "aten::gelu.out", "aten::linalg_lu.out",
     "aten::lu_unpack.out",  "aten::tril.out", "aten::triu.out",
@@ -153,7 +153,7 @@ PackedResults::PackedResults(const Operator& op, torch::jit::Stack& arguments) {
 
 void put_back(const std::vector<GivenAndStandIn>& stand_ins, torch::jit::Stack& results) {
   for (const auto& [given, stand_in] : stand_ins) {
-    if (given.sizes() != stand_in.sizes()) given.resize_(stand_in.sizes());  // as the kernel would have done
+    if (given.sizes() != stand_in.sizes()) given.resize_(stand_in.sizes());  // as the kernel would do
     given.copy_(stand_in);
     for (auto& one : results)
       if (one.isTensor() && one.toTensor().is_same(stand_in)) one = given;

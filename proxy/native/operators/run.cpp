@@ -26,14 +26,14 @@ namespace {
 
 std::atomic<int> wanted_threads{1};
 
-/// The settings of the thread for the whole of a call.
+/// Settings of the thread for the whole of a call.
 struct Surroundings {
   Surroundings() { use_threads(); }
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::AutoGradMode no_gradients{false};
 };
 
-/// Settings of the training process that change what an operator computes.
+/// Applies settings of the training process that change an operator's computation.
 void apply_settings(const wire::CallHeader& header) {
   const auto dtype = c10::scalarTypeToTypeMeta(static_cast<c10::ScalarType>(header.default_dtype));
   if (c10::get_default_dtype() != dtype) c10::set_default_dtype(dtype);
@@ -67,8 +67,8 @@ void invoke(const jitc_operator_host& host, Call& call) {
   widened.round(call.stack);
 }
 
-/// Errors that a GPU's kernel cannot find: of the numbers in operands. The other ones (no kernel, no memory,
-/// a singular matrix) are found on the host there too.
+/// Returns whether a GPU's kernel could not report the error: one of the numbers in operands. The other ones
+/// (no kernel, no memory, a singular matrix) are found on the host there too.
 bool may_be_of_numbers(const c10::Error& error) {
   return !dynamic_cast<const c10::NotImplementedError*>(&error) &&
          !dynamic_cast<const c10::OutOfMemoryError*>(&error) &&
@@ -80,7 +80,7 @@ bool may_be_of_numbers(const c10::Error& error) {
                         error.what_without_backtrace());
 }
 
-/// In the same form; with ones, but integers (which may be indices) as given.
+/// Returns a tensor of the same form; with ones, but integers (which may be indices) as given.
 at::Tensor filled(const at::Tensor& tensor, int64_t integers) {
   if (!tensor.defined()) return tensor;
   auto made = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options());
@@ -104,15 +104,15 @@ c10::IValue filled(const c10::IValue& value, int64_t integers) {
   return list;
 }
 
-/// Whether the operator takes operands of this form, with other numbers in them.
+/// Returns whether the operator takes operands of this form, with other numbers in them.
 bool takes_other_numbers(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
   for (const int64_t integers : {0, 1}) {
     auto call = decode(host, bytes, true);
     try {
       for (auto& value : call.stack) value = filled(value, integers);
-      // PyTorch takes the operands from the stack before it copies the references to them that a kernel gave.
+      // PyTorch takes operands from the stack before it copies the references to them that a kernel returned.
       const auto kept = call.stack;
-      check_arguments(call, host.memory_limit);  // these numbers may be wrong for a kernel that does not look
+      check_arguments(call, host.memory_limit);  // these numbers may be wrong for a kernel without checks
       invoke(host, call);
       return true;
     } catch (const c10::Error&) {  // the form is wrong, or these numbers too
@@ -126,8 +126,8 @@ bool is_mask(const c10::IValue& value) {
          (value.toTensor().scalar_type() == at::kBool || value.toTensor().scalar_type() == at::kByte);
 }
 
-/// The size of the result comes from the operands' numbers, so a GPU waits for them and the host looks too.
-/// An index does so only where it is a mask.
+/// Returns whether the size of the result depends on the operands' numbers, so that a GPU waits for them and
+/// the host reads them too. An index has this effect only as a mask.
 bool looks_at_numbers(const Call& call) {
   const auto& op = call.op->handle;
   if (op.schema().name() == "aten::index" && call.stack.size() == 2 && call.stack[1].isOptionalTensorList()) {
@@ -137,7 +137,7 @@ bool looks_at_numbers(const Call& call) {
   return op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
 }
 
-/// Results that are new tensors, in the order of the call's outputs.
+/// Returns results that are new tensors, in the order of the call's outputs.
 std::vector<at::Tensor> new_results(const Call& call) {
   std::vector<at::Tensor> results;
   for (size_t i = 0; i < call.stack.size(); ++i) {
@@ -165,7 +165,7 @@ void check_output(const at::Tensor& result, const at::Tensor& output) {
 
 void store(std::vector<at::Tensor>& results, std::vector<Output>& outputs, const std::vector<Slot>& slots) {
   if (results.size() != outputs.size()) throw Malformed("operator call with a wrong number of outputs");
-  // A result in the memory of another output must leave it before anything is written there.
+  // A result in another output's memory must leave it before any write there.
   for (size_t i = 0; i < results.size(); ++i) {
     if (!outputs[i].tensor.defined()) continue;
     check_output(results[i], outputs[i].tensor);
@@ -199,7 +199,7 @@ void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
   for (const Output& one : call.outputs)
     if (one.bytes) slots.push_back({one.memory, one.bytes, false});
   const Noise noise(*call.op, call.stack);
-  try {  // operands of this form have been taken before
+  try {  // operands of this form were accepted before
     check_arguments(call, host.memory_limit);
     const Placement placement(slots);
     invoke(host, call);
@@ -238,7 +238,7 @@ bool asks_form_alone(std::span<const uint8_t> bytes) {
 }
 }  // namespace
 
-/// Zeros are good as indices, but not to divide by.
+/// Runs the query. Zeros are good as indices, but not as divisors.
 void run_query(const jitc_operator_host& host, std::span<const uint8_t> bytes, std::vector<uint8_t>& reply) {
   const Surroundings surroundings;
   if (asks_form_alone(bytes)) {

@@ -12,7 +12,7 @@ namespace {
 
 using wire::Tag;
 
-/// Walks through a call as the decoder does, and keeps its tensors.
+/// Pass over a call like the decoder's, which keeps its tensors.
 class Walk {
  public:
   explicit Walk(std::span<const uint8_t> bytes) : reader_(bytes) {}
@@ -21,7 +21,7 @@ class Walk {
 
  private:
   struct Tensor {
-    uint64_t address = 0, item = 0;  // item 0: it is in the call itself
+    uint64_t address = 0, item = 0;  // item 0: in the call itself
     Shape shape;
     bool written = false;
   };

@@ -53,7 +53,7 @@ Shape Decoder::shape(uint8_t dimensions, bool strides) {
   return made;
 }
 
-/// With the same strides, also where elements overlap.
+/// Returns a copy with the same strides, also if elements overlap.
 at::Tensor copy_of(const at::Tensor& tensor) {
   auto copy = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options());
   const uint64_t bytes = extent_bytes(tensor.sizes(), tensor.strides(), tensor.itemsize());
@@ -63,7 +63,7 @@ at::Tensor copy_of(const at::Tensor& tensor) {
   return copy;
 }
 
-/// In place of a tensor without content: ones, and integers of that value.
+/// Returns a stand-in for a tensor without content: ones, and integers of that value.
 at::Tensor stand_in_for(const at::Tensor& tensor, int64_t integers) {
   const bool numbers = tensor.is_floating_point() || tensor.is_complex();
   const uint64_t bytes = extent_bytes(tensor.sizes(), tensor.strides(), tensor.itemsize());

@@ -71,7 +71,7 @@ void write_value(const Call& call, const c10::IValue& value, std::vector<uint8_t
   }
 }
 
-/// Some kernels only give an out= argument other strides (cholesky_inverse).
+/// Returns whether strides differ: some kernels only change those of an out= argument (cholesky_inverse).
 bool has_another_form(const at::Tensor& now, const at::Tensor& before) {
   return now.sizes() != before.sizes() || now.strides() != before.strides();
 }

@@ -8,7 +8,7 @@ namespace jitc::operators {
 namespace {
 
 constexpr size_t kSearched =
-    32;  // tensors looked at for overlap; lists of parameters are longer and do not overlap
+    32;  // tensors checked for overlap; lists of parameters are longer and do not overlap
 
 void keep(void*) {}
 

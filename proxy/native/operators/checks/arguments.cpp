@@ -7,15 +7,15 @@
 namespace jitc::operators {
 namespace {
 
-/// Counts empty dimensions as one, because a kernel goes through a batch of empty matrices too.
+/// Counts empty dimensions as one, because a kernel iterates over a batch of empty matrices too.
 double extent(at::IntArrayRef sizes) {
   double product = 1;
   for (const int64_t one : sizes) product *= static_cast<double>(std::max<int64_t>(one, 1));
   return product;
 }
 
-/// Views may repeat memory (expand). An operator that goes through far more elements than the GPU could hold
-/// would keep the worker busy for too long.
+/// Limits the work. Views may repeat memory (expand): an operator over far more elements than the GPU could
+/// hold would keep the worker busy for too long.
 void check_work(const Call& call, uint64_t memory_limit) {
   constexpr double kTimes = 16;
   for (const at::Tensor& tensor : call.tensors)
@@ -25,7 +25,7 @@ void check_work(const Call& call, uint64_t memory_limit) {
         " times the bytes of the GPU's memory, is not supported on the software device");
 }
 
-/// There are operators that PyTorch has for GPUs only, such as those of cuDNN and the fused kernels of
+/// Refuses operators that PyTorch has for GPUs only, such as those of cuDNN and the fused kernels of
 /// attention.
 void check_there_is_a_kernel(const Operator& op) {
   const auto& schema = op.handle.schema();
@@ -40,8 +40,8 @@ void check_there_is_a_kernel(const Operator& op) {
                               "device does not have\")");
 }
 
-/// A kernel would define it, but PyTorch drops the operands before it copies the references to them that the
-/// kernel gave.
+/// Requires a defined written tensor. A kernel would define it, but PyTorch drops the operands before it
+/// copies the references to them that the kernel returned.
 void check_written(const Call& call) {
   const auto& arguments = call.op->handle.schema().arguments();
   for (size_t i = 0; i < call.stack.size(); ++i)

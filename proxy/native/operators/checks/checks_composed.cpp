@@ -1,4 +1,4 @@
-// Checks of the operators in composed.cpp: those that the CUDA operators make.
+// Checks of the operators in composed.cpp: the same as those of the CUDA operators.
 #include <ATen/ExpandUtils.h>
 
 #include "operators/checks/checks.h"
@@ -9,7 +9,7 @@ namespace {
 using at::Tensor;
 using Sizes = std::vector<int64_t>;
 
-/// Gates of a recurrent cell with factor parts for each number of its state.
+/// Checks a recurrent cell, whose gates have factor parts for each number of its state.
 void cell(const Operands& in, std::string_view state, int64_t factor) {
   for (const auto* name : {"input_gates", "hidden_gates"}) in.dimensions(name, 2, 2), in.floating(name);
   in.same_sizes("hidden_gates", "input_gates");
@@ -44,7 +44,7 @@ void gru_cell_backward(const Operands& in) {
   in.sizes("workspace", {state[0], 5 * state[1]});
 }
 
-/// The sizes over which it is not averaged, then ones.
+/// Returns the sizes that are not averaged over, then ones.
 Sizes rms_norm_input(const Operands& in) {
   in.floating("input");
   const auto shape = in.integers("normalized_shape");
@@ -67,7 +67,7 @@ void rms_norm_backward(const Operands& in) {
   in.list_length("output_mask", 2);
 }
 
-/// The number of channels.
+/// Returns the number of channels.
 int64_t channels(const Operands& in) {
   const auto& input = in.tensor("input");
   in.floating("input");
@@ -120,7 +120,7 @@ void masked_scale(const Operands& in) {
   in.same_sizes("mask", "self");
 }
 
-/// Sequences of several lengths in one tensor, and the weights as a result, are not computed here.
+/// Refuses sequences of several lengths in one tensor, and the weights as a result: not computed here.
 void plain_attention_alone(const Operands& in) {
   for (const auto* name : {"cum_seq_q", "cum_seq_k"})
     TORCH_CHECK_NOT_IMPLEMENTED(
@@ -132,7 +132,7 @@ void plain_attention_alone(const Operands& in) {
                               "The software device does not have fused attention with return_debug_mask");
 }
 
-/// (batch, heads, length, width): the same batch, keys like values, whole groups of heads of the query.
+/// Requires (batch, heads, length, width): same batch, keys like values, whole groups of the query's heads.
 void attention(const Operands& in) {
   plain_attention_alone(in);
   for (const auto* name : {"query", "key", "value"}) in.dimensions(name, 4, 4), in.floating(name);
@@ -152,7 +152,7 @@ void attention(const Operands& in) {
               dropout);
 }
 
-/// The random state is used only with dropout.
+/// Checks the backward pass; the random state is used only with dropout.
 void attention_backward(const Operands& in, const char* grad) {
   attention(in);
   const auto &query = in.tensor("query"), &value = in.tensor("value");
@@ -170,7 +170,7 @@ void flash_backward(const Operands& in) {
   in.sizes("logsumexp", in.tensor("query").sizes().slice(0, 3));
 }
 
-/// The log-sum-exp may have more rows than there are queries.
+/// Checks the backward pass; the log-sum-exp may have more rows than there are queries.
 void efficient_backward(const Operands& in) {
   attention_backward(in, "grad_out_");
   in.list_length("grad_input_mask", 4);
@@ -181,7 +181,7 @@ void efficient_backward(const Operands& in) {
               ", or more rows, but it has size ", sums);
 }
 
-/// Releases of PyTorch differ in whether the log-sum-exp has a last dimension of one.
+/// Checks the backward pass; the log-sum-exp's last dimension of one depends on PyTorch's release.
 void cudnn_backward(const Operands& in) {
   attention_backward(in, "grad_out");
   Sizes sums = in.tensor("query").sizes().slice(0, 3).vec();

@@ -1,6 +1,6 @@
 // Checks of operands that hold indices into others: PyTorch's CPU kernels use them without a check.
 //
-// Only indices that a kernel uses are checked: a padded row of targets may hold anything behind its end.
+// Only indices that a kernel uses are checked: a padded row of targets may hold any value behind its end.
 #include <ATen/ops/diff.h>
 
 #include <numeric>
@@ -17,19 +17,19 @@ int64_t product(at::IntArrayRef sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-/// Of a list of integers or a tensor of them.
+/// Returns a list of integers, or a tensor of them, as a list.
 Sizes numbers(const Operands& in, std::string_view name) {
   if (!in.is_tensor(name)) return in.integers(name);
   const Tensor given = in.tensor(name).to(at::kLong).contiguous().resolve_neg();
   return {given.const_data_ptr<int64_t>(), given.const_data_ptr<int64_t>() + given.numel()};
 }
 
-/// Along the last dimension.
+/// Requires ascending numbers along the last dimension.
 void ascending(const Operands& in, std::string_view name) {
   const auto& given = in.tensor(name);
   TORCH_CHECK(given.dim() > 0, "Expected dimensions for argument '", name, "'");
   if (given.size(-1) < 2 || !given.numel()) return;
-  const auto steps = at::diff(given.to(at::kLong));  // a difference of unsigned numbers is never below zero
+  const auto steps = at::diff(given.to(at::kLong));  // a difference of unsigned numbers is never negative
   TORCH_CHECK(steps.ge(0).all().item().toBool(), "Expected argument '", name, "' to be in ascending order");
 }
 
@@ -57,14 +57,14 @@ void pool_3d(const Operands& in) { pool(in, 3); }
 
 void embedding_backward(const Operands& in) { in.indices("indices", 0, in.integer("num_weights")); }
 
-/// Offsets of bags in indices; they define the bags if offset2bag is not given.
+/// Checks offsets of bags in indices; they define the bags if offset2bag is not given.
 void bags(const Operands& in) {
   for (const auto* name : {"indices", "offsets"}) in.dimensions(name, 1, 1), in.contiguous(name);
   in.indices("offsets", 0, in.tensor("indices").numel() + 1);
   ascending(in, "offsets");
 }
 
-/// How a bag's numbers become one.
+/// Reduction of a bag's numbers to one.
 enum Mode : int64_t { kSum, kMean, kMax };
 void mode(const Operands& in) {
   const int64_t given = in.integer("mode");
@@ -80,7 +80,7 @@ void embedding_bag(const Operands& in) {
   if (weights.defined()) in.same_sizes("per_sample_weights", "indices");
 }
 
-/// The bag of each index, as a row of grad.
+/// Checks the bag of each index, as a row of grad.
 void bag_of_each(const Operands& in) {
   in.dimensions("grad", 2, 2);
   in.dimensions("indices", 1, 1);
@@ -91,14 +91,14 @@ void bag_of_each(const Operands& in) {
     in.indices("offset2bag", 0, rows);
   } else if (in.has("offsets")) {
     bags(in);
-    const int64_t count = in.tensor("indices").numel();  // later bags hold none of them
+    const int64_t count = in.tensor("indices").numel();  // later bags are empty
     Operands::indices(in.tensor("offsets").slice(0, rows), "offsets", count, count + 1);
   } else {
     in.elements("indices", 0);
   }
 }
 
-/// CUDA's kernel gives the size of one bag more with include_last_offset.
+/// Checks the sizes; CUDA's kernel has one bag more with include_last_offset.
 template <bool kOneMore>
 void embedding_bag_backward(const Operands& in) {
   mode(in);
@@ -125,7 +125,7 @@ void embedding_bag_samples_backward(const Operands& in) {
 
 // Connectionist temporal classification.
 
-/// The labels that are used of each sequence; rows may be padded with anything.
+/// Checks the labels used of each sequence; rows may be padded with any value.
 void ctc_targets(const Operands& in, const Sizes& lengths, int64_t labels) {
   const Tensor targets = in.tensor("targets");
   in.dimensions("targets", 1, 2);
@@ -152,7 +152,7 @@ void ctc_lengths(const Operands& in, std::string_view name, const Sizes& lengths
                 "', but got ", one);
 }
 
-/// The longest target.
+/// Checks the operands and returns the longest target.
 int64_t ctc_operands(const Operands& in) {
   in.dimensions("log_probs", 3, 3);
   const auto& probs = in.tensor("log_probs");
@@ -206,7 +206,7 @@ void lu_unpack(const Operands& in) {
   in.indices("LU_pivots", 1, data.size(-2) + 1);
 }
 
-/// Two pivots below zero are those of a block of two rows.
+/// Returns whether the pivots are valid: two negative ones are those of a block of two rows.
 bool is_walk(const int* pivots, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     if (!pivots[i] || std::abs(int64_t{pivots[i]}) > count) return false;
@@ -218,7 +218,7 @@ bool is_walk(const int* pivots, int64_t count) {
 void ldl_solve(const Operands& in) {
   const auto& pivots = in.tensor("pivots");
   const auto& factors = in.tensor("LD");
-  if (pivots.scalar_type() != at::kInt || factors.dim() < 2) return;  // PyTorch says so itself
+  if (pivots.scalar_type() != at::kInt || factors.dim() < 2) return;  // PyTorch reports it
   in.sizes("pivots", factors.sizes().slice(0, factors.sizes().size() - 1));
   const Tensor own = pivots.contiguous().resolve_neg();
   const int64_t count = factors.size(-2);
@@ -227,7 +227,7 @@ void ldl_solve(const Operands& in) {
                 count, " rows");
 }
 
-/// The number of segments; axis must be that of the lengths or offsets.
+/// Returns the number of segments; axis must be that of the lengths or offsets.
 int64_t segments(const Operands& in) {
   const auto& data = in.tensor("data");
   const bool by_length = in.optional("lengths").defined();

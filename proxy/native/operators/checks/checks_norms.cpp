@@ -6,7 +6,7 @@
 namespace jitc::operators {
 namespace {
 
-// Batch norm: vectors of the channels, and statistics that are there when they are used.
+// Batch norm: vectors of the channels, and statistics that are present when used.
 
 int64_t channels(const Operands& in) {
   const auto& input = in.tensor("input");
@@ -32,7 +32,7 @@ void batch_norm(const Operands& in) {
   if (in.has("training") && !in.boolean("training")) statistics(in, {"running_mean", "running_var"});
 }
 
-/// What the forward saved is empty where it took running statistics.
+/// Checks the backward pass; saved values are empty if the forward pass used running statistics.
 void batch_norm_backward(const Operands& in) {
   of_channels(in, {"weight", "running_mean", "running_var"});
   TORCH_CHECK(channels(in) > 0, "Expected channels in argument 'input'");
@@ -71,7 +71,7 @@ void group_norm_backward(const Operands& in) {
   if (in.optional("weight").defined()) in.elements("weight", count), in.contiguous("weight");
 }
 
-/// dim is the first or the last one; as many norms as v has there.
+/// Requires that dim is the first or the last one, with as many norms as v has there.
 void weight_norm_of(const Operands& in, std::string_view v, std::initializer_list<std::string_view> norms) {
   const auto& given = in.tensor(v);
   const int64_t dim = in.integer("dim");

@@ -11,7 +11,7 @@ using Sizes = std::vector<int64_t>;
 
 // Losses.
 
-/// A gradient for each target, or one for all of them.
+/// Requires a gradient for each target, or one for all of them.
 void loss_gradient(const Operands& in, at::IntArrayRef sizes) {
   constexpr int64_t kNone = 0;
   if (in.integer("reduction") == kNone)
@@ -94,7 +94,7 @@ void fused_adagrad(const Operands& in) {
   scale_and_flag(in);
 }
 
-// Softmax, and what goes along one dimension.
+// Softmax, and operators along one dimension.
 
 void softmax_backward(const Operands& in) {
   in.same_sizes("grad_output", "output");
@@ -136,7 +136,7 @@ void power_sums(const Operands& in) {
   for (const Tensor& one : in.tensors("self")) wide_enough(in, one);
 }
 
-/// A number has no chunks.
+/// Checks the chunks; a scalar has none.
 void chunk_cat(const Operands& in) {
   for (const Tensor& one : in.tensors("tensors")) {
     TORCH_CHECK(one.dim() > 0, "Expected tensors with dimensions in argument 'tensors'");
@@ -151,7 +151,7 @@ void nested_strides(const Operands& in) {
 
 // Distances and matrices.
 
-/// The distances between rows of x1 and rows of x2, in one piece.
+/// Requires the distances between rows of x1 and rows of x2, contiguous.
 void distances(const Operands& in, std::initializer_list<std::string_view> names, at::IntArrayRef sizes) {
   for (const auto name : names) {
     in.sizes(name, sizes);

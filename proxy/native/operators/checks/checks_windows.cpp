@@ -1,4 +1,4 @@
-// Checks of operators with windows in space: pads, pools, samples, transforms, ranges.
+// Checks of operators with spatial windows: pads, pools, samples, transforms, ranges.
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/resize.h>
 
@@ -15,7 +15,7 @@ using Sizes = std::vector<int64_t>;
 
 constexpr int64_t kFarthest = int64_t{1} << 31;  // of a window; kernels add a few of them
 
-/// What grad_output must be: self with other sizes in the last dimensions.
+/// Requires that grad_output is self with other sizes in the last dimensions.
 void gradient(const Operands& in, std::string_view of, at::IntArrayRef space) {
   auto wanted = in.tensor(of).sizes().vec();
   TORCH_CHECK(wanted.size() > space.size(), "Expected more than ", space.size(), " dimensions for argument '",
@@ -24,7 +24,7 @@ void gradient(const Operands& in, std::string_view of, at::IntArrayRef space) {
   in.sizes("grad_output", wanted);
 }
 
-/// Sizes of self's last dimensions with padding on both sides.
+/// Returns the sizes of self's last dimensions with padding on both sides.
 Sizes padded(const Operands& in, size_t space) {
   const auto padding = in.integers("padding");
   const auto sizes = in.tensor("self").sizes();
@@ -35,14 +35,14 @@ Sizes padded(const Operands& in, size_t space) {
   return wanted;
 }
 
-/// The kernel looks for six numbers.
+/// Requires the six numbers that the kernel reads.
 void pad_3d(const Operands& in) { in.list_length("padding", 6); }
 
 void pad_1d_backward(const Operands& in) { gradient(in, "self", padded(in, 1)); }
 void pad_2d_backward(const Operands& in) { gradient(in, "self", padded(in, 2)); }
 void pad_3d_backward(const Operands& in) { gradient(in, "self", padded(in, 3)); }
 
-/// Pools of means: grad_output is that of self, whatever the size of its space (which PyTorch checks).
+/// Checks pools of means: grad_output is self's, for any size of its space (which PyTorch checks).
 void pool(const Operands& in, size_t space) {
   const auto sizes = in.tensor("grad_output").sizes();
   TORCH_CHECK(sizes.size() > space, "Expected more than ", space,
@@ -115,7 +115,7 @@ void convolution_backward(const Operands& in) {
   for (const auto* name : {"self", "grad_output"}) in.dense(name);
 }
 
-// Smoothed resizing: the kernel uses even a factor that leads out of the input.
+// Smoothed resizing: the kernel uses even a factor that points outside of the input.
 
 void smooth_resize(const Operands& in, at::IntArrayRef from, at::IntArrayRef to) {
   constexpr std::string_view kFactors[] = {"scales_h", "scales_w"};
@@ -171,7 +171,7 @@ void complex_to_real_fft(const Operands& in) {
 
 // Others.
 
-/// The kernels divide the distance as integers, where it must not overflow.
+/// Checks the distance, which the kernels divide as integers and which must not overflow.
 void range(const Operands& in) {
   constexpr double kMost = 0x1p61;
   if (!in.has("out") || !c10::isIntegralType(in.tensor("out").scalar_type(), true)) return;
@@ -181,7 +181,7 @@ void range(const Operands& in) {
   TORCH_CHECK(!in.has("step") || in.number("step").to<int64_t>() != 0, "step must be nonzero");
 }
 
-/// The kernel writes where the output is, whatever size that has.
+/// Checks the output: the kernel writes there, for any size.
 void rrelu(const Operands& in) {
   in.dense("noise");
   if (in.has("out")) in.tensor("out").resize_(in.tensor("self").sizes());

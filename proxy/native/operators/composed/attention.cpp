@@ -1,9 +1,9 @@
-// The fused attention operators that PyTorch has for CUDA only (flash, memory-efficient, cuDNN's), by the
-// plain way (attention_math.h).
+// Fused attention operators that PyTorch has for CUDA only (flash, memory-efficient, cuDNN's), computed
+// plainly (attention_math.h).
 //
-// For programs that ask for one of them, by name or with sdpa_kernel(); others take PyTorch's own plain path
-// (client_shim/native). Results lie in memory as those of CUDA's kernels do. Dropout: the mask follows from
-// two numbers that the forward call draws and leaves in its random state for the backward call.
+// They serve programs that request one by name or with sdpa_kernel(); others take PyTorch's own plain path
+// (client_shim/native). Results have the memory layout of CUDA's kernels. Dropout: the mask follows from two
+// numbers that the forward call draws and leaves in its random state for the backward call.
 #include <ATen/ATen.h>
 #include <ATen/ExpandUtils.h>
 
@@ -23,17 +23,17 @@ using torch::jit::Stack;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr attention::Rules kFlash{true, kInfinity}, kEfficient{false, 0};
-/// Nothing says what cuDNN gives for a row that sees no key: what such a row is.
+/// cuDNN's result for a row that sees no key is undocumented: these are the rules for such a row.
 constexpr attention::Rules kCudnn{false, -kInfinity};
-/// Rows of the memory-efficient kernel's log-sum-exp, and elements of the gradient of its bias, come in such
-/// portions.
+/// Multiples in which the memory-efficient kernel allocates rows of its log-sum-exp, and elements of its bias
+/// gradient.
 constexpr int64_t kRows = 32, kElements = 16;
 
 Tensor optional(const c10::IValue& value) { return value.isNone() ? Tensor() : value.toTensor(); }
 
 int64_t rounded_up(int64_t number, int64_t portion) { return (number + portion - 1) / portion * portion; }
 
-/// Two numbers for the backward call; zeros where they are not needed.
+/// Draws two numbers for the backward call; zeros if they are not needed.
 Tensor draw(double dropout) {
   const Tensor drawn = at::zeros({2}, at::kLong);
   return dropout > 0 ? drawn.random_() : drawn;
@@ -41,28 +41,28 @@ Tensor draw(double dropout) {
 
 Random random_of(const Tensor& drawn) { return {drawn[0].item().toLong(), drawn[1].item().toLong()}; }
 
-/// In one row, whatever kind of integers they are.
+/// Returns one row of any kind of integers.
 Tensor integers(const Tensor& given) {
   const Tensor row = given.reshape({-1});
   return row.scalar_type() == at::kUInt64 ? row.view(at::kLong) : row.to(at::kLong);
 }
 
-/// From the operands of a backward call. Flash has both numbers in the first operand, and does not use the
-/// second one then.
+/// Returns the numbers from the operands of a backward call. Flash has both in the first operand, and does
+/// not use the second one then.
 Random random_of(const Tensor& seed, const Tensor& offset, double dropout) {
   if (dropout <= 0) return {};
   const Tensor first = integers(seed);
   return random_of(first.numel() > 1 ? first : at::cat({first, integers(offset)}));
 }
 
-/// In the operand's type and order of dimensions in memory.
+/// Returns the result in the operand's type and order of dimensions in memory.
 Tensor like(const Tensor& result, const Tensor& operand) {
   if (result.sizes() == operand.sizes()) return at::empty_like(operand).copy_(result);
   const auto strides = at::infer_dense_strides(result.sizes(), operand.strides());
   return at::empty_strided(result.sizes(), strides, operand.options()).copy_(result);
 }
 
-/// In the operand's type; in memory a row after the other, each with all its heads.
+/// Returns the result in the operand's type; in memory row after row, each with all its heads.
 Tensor in_rows(const Tensor& result, const Tensor& operand) {
   return result.to(operand.scalar_type()).transpose(1, 2).contiguous().transpose(1, 2);
 }
@@ -95,7 +95,7 @@ void flash_backward(Stack& stack) {
   stack = {like(grads.query, q), like(grads.key, k), like(grads.value, v)};
 }
 
-/// Rows that are there to fill up hold infinity.
+/// Pads the rows with infinity.
 Tensor in_portions(const Tensor& logsumexp) {
   const int64_t more = rounded_up(logsumexp.size(-1), kRows) - logsumexp.size(-1);
   return at::constant_pad_nd(logsumexp.to(at::kFloat), {0, more}, kInfinity);
@@ -114,14 +114,14 @@ void efficient(Stack& stack) {
   stack = {in_rows(made.output, q), sums, drawn[0].clone(), drawn[1].clone()};
 }
 
-/// The gradient of a bias: its rows begin at multiples of a portion.
+/// Returns the gradient of a bias, whose rows begin at multiples of a portion.
 Tensor bias_gradient(const Tensor& scores, const Tensor& bias) {
   auto sizes = bias.sizes().vec();
   sizes.back() = rounded_up(sizes.back(), kElements);
   return at::empty(sizes, bias.options()).slice(-1, 0, bias.size(-1)).copy_(at::sum_to(scores, bias.sizes()));
 }
 
-/// As in CUDA's kernel, the mask of wanted gradients decides about that of the bias alone.
+/// Computes the gradients. As in CUDA's kernel, the mask of wanted ones decides about that of the bias alone.
 void efficient_backward(Stack& stack) {
   const auto in = std::exchange(stack, {});
   const Tensor q = in[1].toTensor(), k = in[2].toTensor(), v = in[3].toTensor(), bias = optional(in[4]);

@@ -16,7 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Tensor wide(const Tensor& tensor) { return tensor.to(at::toOpMathType(tensor.scalar_type())); }
 
-/// Each bit of both numbers counts: PyTorch's generator takes the lower half of what it is given.
+/// Mixes both numbers so that each bit counts: PyTorch's generator uses only the lower half of its seed.
 uint64_t mixed(const Random& random) {
   uint64_t mixed = static_cast<uint64_t>(random.seed);
   for (const uint64_t more : {static_cast<uint64_t>(random.offset), uint64_t{0}}) {
@@ -28,7 +28,7 @@ uint64_t mixed(const Random& random) {
   return mixed;
 }
 
-/// What is kept, times 1 / (1 - probability), in the form of the weights; undefined: no dropout.
+/// Returns what is kept, times 1 / (1 - probability), in the weights' shape; undefined: no dropout.
 Tensor dropout_mask(const Tensor& weights, double probability, const Random& random) {
   if (probability <= 0) return {};
   if (probability >= 1) return at::zeros_like(weights);
@@ -40,7 +40,7 @@ Tensor times_mask(const Tensor& tensor, const Tensor& mask) {
   return mask.defined() ? tensor * mask : tensor;
 }
 
-/// The weight of each key; a query that sees none has no weights instead of undefined ones.
+/// Returns the weight of each key; a query that sees none has no weights instead of undefined ones.
 Tensor weights_of(const Tensor& scores, const Tensor& logsumexp) {
   const Tensor sum = logsumexp.to(scores.scalar_type()).unsqueeze(-1);
   return (scores - sum.masked_fill(sum == -kInfinity, 0)).exp();
@@ -68,7 +68,7 @@ Tensor Attention::spread(const Tensor& tensor) const {
   return repeats_ == 1 ? wide(tensor) : wide(tensor).repeat_interleave(repeats_, 1);
 }
 
-/// A gradient of what spread() made.
+/// Sums a gradient of spread()'s result.
 Tensor Attention::gathered(const Tensor& grad) const {
   return repeats_ == 1 ? grad : grad.unflatten(1, {grad.size(1) / repeats_, repeats_}).sum(2);
 }

@@ -1,8 +1,7 @@
-// Bags of embeddings: PyTorch's CPU kernel, with the sizes of what CUDA's gives beside the result, and the
-// gradient of sums and means without it.
+// Bags of embeddings: PyTorch's CPU kernel, with the sizes of CUDA's additional results, and the gradient of
+// sums and means without it.
 //
-// Those are seen by nobody but the matching backward, and by code of torch.compile, which counts on their
-// sizes.
+// Only the matching backward uses those, and code of torch.compile, which relies on their sizes.
 #include <ATen/ATen.h>
 #include <ATen/OpMathType.h>
 
@@ -18,7 +17,7 @@ using torch::jit::Stack;
 
 constexpr int64_t kMean = 1, kMax = 2;
 
-/// The bag of each index.
+/// Returns the bag of each index.
 Tensor bag_of_each(const Tensor& indices, const Tensor& offsets) {
   const Tensor begins = at::zeros({indices.size(0) + 1}, indices.options());
   begins.index_add_(0, offsets.to(begins.scalar_type()), at::ones_like(offsets, begins.options()));
@@ -53,7 +52,8 @@ void forward_only(Stack& stack) {
   bags(stack, [](auto&&... in) { return at::_embedding_bag_forward_only(in...); });
 }
 
-/// What each index is worth: its weight, divided by the size of its bag and by how often it comes.
+/// Returns the factor of each index: its weight, divided by the size of its bag and by its number of
+/// occurrences.
 Tensor worth(const std::vector<c10::IValue>& in, const Tensor& indices, const Tensor& bags,
              at::ScalarType type) {
   const Tensor weights = in[8].isNone() ? Tensor() : in[8].toTensor();
@@ -63,7 +63,7 @@ Tensor worth(const std::vector<c10::IValue>& in, const Tensor& indices, const Te
   return worth.masked_fill(indices == in[9].toInt(), 0);
 }
 
-/// Of sums and means. The CPU's kernel divides by how often another index comes, with scale_grad_by_freq.
+/// Computes sums and means. With scale_grad_by_freq the CPU's kernel divides by another index's count.
 Tensor summed(const std::vector<c10::IValue>& in) {
   const Tensor grad = in[0].toTensor(), indices = in[1].toTensor(), bags = in[2].toTensor();
   const auto type = at::toOpMathType(grad.scalar_type());
@@ -73,7 +73,7 @@ Tensor summed(const std::vector<c10::IValue>& in) {
       .to(grad.scalar_type());
 }
 
-/// CUDA's sizes of bags have one more with include_last_offset.
+/// Computes the gradient; CUDA's sizes of bags have one more with include_last_offset.
 void dense_backward(Stack& stack) {
   const auto in = std::exchange(stack, {});
   if (in[7].toInt() != kMax) return void(stack.emplace_back(summed(in)));

@@ -37,7 +37,7 @@ Tensor or_zeros(const Tensor& given, const Tensor& like) {
 Tensor sigmoid_slope(const Tensor& y) { return y * (1 - y); }
 Tensor tanh_slope(const Tensor& y) { return 1 - y * y; }
 
-/// (hy, cy, workspace); the workspace holds the gates after their nonlinearity.
+/// Returns (hy, cy, workspace); the workspace holds the gates after their nonlinearity.
 void lstm_cell(Stack& stack) {
   const auto in = take(stack);
   const Tensor gates = plus(plus(in[0].toTensor() + in[1].toTensor(), in[3]), in[4]);
@@ -49,7 +49,7 @@ void lstm_cell(Stack& stack) {
   give(stack, hy, cy, at::cat({input, forget, cell, output}, 1));
 }
 
-/// (gradient of the gates, gradient of cx, gradient of the bias).
+/// Returns (gradient of the gates, gradient of cx, gradient of the bias).
 void lstm_cell_backward(Stack& stack) {
   const auto in = take(stack);
   if (!optional(in[0]).defined() && !optional(in[1]).defined())
@@ -68,7 +68,7 @@ void lstm_cell_backward(Stack& stack) {
   give(stack, gates, grad_cell * forget, bias);
 }
 
-/// (hy, workspace of reset, update, new, hx, hidden part of new).
+/// Returns (hy, workspace of reset, update, new, hx, hidden part of new).
 void gru_cell(Stack& stack) {
   const auto in = take(stack);
   const auto from_input = plus(in[0].toTensor(), in[3]).chunk(3, 1),
@@ -80,7 +80,7 @@ void gru_cell(Stack& stack) {
   give(stack, (hx - fresh) * update + fresh, at::cat({reset, update, fresh, hx, from_hidden[2]}, 1));
 }
 
-/// Gradients of (input gates, hidden gates, hx, input bias, hidden bias).
+/// Returns gradients of (input gates, hidden gates, hx, input bias, hidden bias).
 void gru_cell_backward(Stack& stack) {
   const auto in = take(stack);
   const Tensor grad = in[0].toTensor();
@@ -102,10 +102,10 @@ std::vector<int64_t> last_dimensions(const Tensor& tensor, size_t count) {
   return dimensions;
 }
 
-/// In the type in which PyTorch computes.
+/// Converts to the type in which PyTorch computes.
 Tensor wide(const Tensor& tensor) { return tensor.to(at::toOpMathType(tensor.scalar_type())); }
 
-/// (output, reciprocal of the root mean square).
+/// Returns (output, reciprocal of the root mean square).
 void rms_norm(Stack& stack) {
   const auto in = take(stack);
   const Tensor input = in[0].toTensor(), x = wide(input);
@@ -119,7 +119,7 @@ void rms_norm(Stack& stack) {
   give(stack, y, rstd);
 }
 
-/// Gradients of (input, weight).
+/// Returns gradients of (input, weight).
 void rms_norm_backward(Stack& stack) {
   const auto in = take(stack);
   const Tensor input = in[1].toTensor(), rstd = in[3].toTensor(), weight = optional(in[4]);
@@ -139,7 +139,7 @@ void rms_norm_backward(Stack& stack) {
   give(stack, input_grad, weight_grad);
 }
 
-/// A tensor of one value per channel, in a shape that spreads over (batch, channel, ...).
+/// Returns a tensor of one value per channel, in a shape that broadcasts over (batch, channel, ...).
 Tensor per_channel(const Tensor& values, const Tensor& like) {
   std::vector<int64_t> shape(static_cast<size_t>(like.dim()), 1);
   shape[1] = values.numel();
@@ -168,8 +168,8 @@ void batch_norm_elemt(Stack& stack) {
   give(stack, y.to(input.scalar_type()));
 }
 
-/// (mean, reciprocal deviation) of all ranks from those of each, weighted by their counts: one of each, or
-/// one number for all.
+/// Returns (mean, reciprocal deviation) of all ranks from those of each, weighted by their counts: one of
+/// each, or one number for all.
 void batch_norm_gather(Stack& stack) {
   const auto in = take(stack);
   const Tensor means = in[1].toTensor(), invstds = in[2].toTensor();
@@ -185,7 +185,7 @@ void batch_norm_gather(Stack& stack) {
   give(stack, mean, (squares / total + eps).rsqrt());
 }
 
-/// (sum of gradients, sum of gradient times centred input, weight gradient, bias gradient), per channel.
+/// Returns (gradient sum, sum of gradient times centred input, weight gradient, bias gradient), per channel.
 void batch_norm_backward_reduce(Stack& stack) {
   const auto in = take(stack);
   const Tensor mean = in[2].toTensor(), invstd = in[3].toTensor(), weight = optional(in[4]);
@@ -217,7 +217,7 @@ void masked_scale(Stack& stack) {
   give(stack, (in[0].toTensor() * in[1].toTensor().to(in[0].toTensor().scalar_type())) * in[2].toDouble());
 }
 
-/// The CPU's kernel counts on operands without gaps; CUDA's takes all.
+/// Makes operands contiguous, as the CPU's kernel requires; CUDA's accepts all.
 std::vector<Tensor> in_one_piece(const std::vector<c10::IValue>& in, std::initializer_list<size_t> which) {
   std::vector<Tensor> made;
   for (const size_t one : which) made.push_back(in[one].toTensor().contiguous());

@@ -19,7 +19,7 @@ Order all_dimensions(size_t count) {
   return order;
 }
 
-/// Of a tensor without gaps.
+/// Returns the strides of a tensor without gaps.
 Sizes strides_of(c10::IntArrayRef sizes, const Order& order) {
   Sizes strides(sizes.size());
   int64_t next = 1;
@@ -37,9 +37,9 @@ void outermost_first(Order& dimensions, const Sizes& strides) {
   });
 }
 
-// Fourier transforms: what is transformed at a time lies innermost, the rest as in the operand. cuFFT takes
-// up to three dimensions at a time; CUDA's code for real numbers takes them one by one where the first two
-// are 0, 1.
+// Fourier transforms: dimensions transformed together lie innermost, the rest as in the operand. cuFFT takes
+// up to three dimensions at a time; CUDA's code for real numbers takes them one by one if the first two are
+// 0, 1.
 
 constexpr size_t kMostTransformed = 3;
 
@@ -59,7 +59,7 @@ Order transformed(const Sizes& strides, const Sizes& dimensions) {
 
 struct Transform {
   at::Tensor operand;
-  Sizes dimensions;  // which are transformed
+  Sizes dimensions;  // transformed ones
   Sizes strides() const { return operand.strides().vec(); }
   bool is_sound() const {
     const auto known = [&](int64_t one) { return one >= 0 && one < operand.dim(); };

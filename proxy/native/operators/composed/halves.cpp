@@ -9,7 +9,7 @@ namespace {
 using at::Tensor;
 using c10::ScalarType;
 
-/// Found by comparing the types that PyTorch's own samples (OpInfo) name for CUDA and for the CPU.
+/// Operators found by comparing the types that PyTorch's own samples (OpInfo) name for CUDA and for the CPU.
 constexpr std::array<std::string_view, 20> kBoth{
     "aten::_upsample_bicubic2d_aa",
     "aten::_upsample_bicubic2d_aa.out",

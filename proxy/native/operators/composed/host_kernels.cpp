@@ -1,8 +1,8 @@
-// jitc::host_kernel: a kernel that the program has compiled for this device (torch.compile).
+// jitc::host_kernel: a kernel that the program compiled for this device (torch.compile).
 //
-// The order of the kernel's parameters is a text: "r" the next tensor that it reads, "w" the next one that it
-// writes, "i" the next integer, "f" the next real number. Promise: a call whose parts do not fit the order,
-// or that names no kernel, is refused before anything runs.
+// A text gives the order of the kernel's parameters: "r" the next tensor that it reads, "w" the next one that
+// it writes, "i" the next integer, "f" the next real number. Promise: a call whose parts do not fit the
+// order, or that names no kernel, is refused before anything runs.
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -16,7 +16,7 @@ namespace {
 
 enum Argument : size_t { kFunction, kReads, kWrites, kIntegers, kReals, kOrder };
 
-/// Gives the addresses of a list's items, one after the other.
+/// Yields the addresses of a list's items, one after the other.
 template <class Item>
 class Addresses {
  public:

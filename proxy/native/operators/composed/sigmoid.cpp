@@ -1,7 +1,7 @@
-// The logarithm of a sigmoid: what CUDA's kernels make of its buffer.
+// Logarithm of a sigmoid: the use of its buffer as in CUDA's kernels.
 //
-// The CPU's kernels leave exp(-|x|) there for the gradient; CUDA's leave nothing, and make it anew from the
-// operand, so that a program may give them any buffer. The numbers are those of the CPU's kernels.
+// The CPU's kernels store exp(-|x|) there for the gradient; CUDA's store nothing, and recompute it from the
+// operand, so that a program may pass any buffer. The numbers are those of the CPU's kernels.
 #include <ATen/ATen.h>
 
 #include <utility>
@@ -23,7 +23,7 @@ void forward(Stack& stack) {
   stack.emplace_back(at::empty({0}, operand.options()));
 }
 
-/// The buffer that is given stays as it is.
+/// Leaves the given buffer unchanged.
 void forward_out(Stack& stack) {
   const auto in = std::exchange(stack, {});
   const Tensor operand = in[0].toTensor();
