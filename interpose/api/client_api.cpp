@@ -1,4 +1,4 @@
-// The C interface for client_shim and for programs without PyTorch (jitc/client_api.h).
+// C interface for client_shim and for programs without PyTorch (jitc/client_api.h).
 //
 // Promise: without a session nothing here asks the service, except jitc_device_kind, jitc_device_count
 // and jitc_serves_cudnn.
@@ -34,12 +34,12 @@ namespace {
 
 using session::Steps;
 
-/// Rows of whole allocations are numbered from here on, by the order of allocation: behind the blocks that a
-/// program lists, before device variables.
+/// First number of rows of whole allocations, in the order of allocation: behind the blocks that a program
+/// lists, before device variables.
 constexpr uint64_t kWhole = uint64_t{1} << 61;
 
-/// What is live in a session: the listed blocks of memory that is followed, all other allocations as a whole,
-/// and the device variables, which are state like memory.
+/// Live memory of a session: the listed blocks of followed memory, all other allocations as a whole, and the
+/// device variables, which are state like memory.
 class LiveBlocks {
  public:
   LiveBlocks(const jitc_live_block* blocks, size_t count) : blocks_(blocks), count_(count) {}
@@ -60,7 +60,7 @@ class LiveBlocks {
   }
 
  private:
-  /// live: the whole allocations, by address; what lies in one of them is in it already.
+  /// Adds listed blocks. live: the whole allocations, by address, which include the blocks inside them.
   void add_listed(const Session& session, std::vector<ops::LiveBlock>* live) const {
     if (!blocks_) return;
     const std::vector<ops::LiveBlock> whole = *live;
@@ -105,7 +105,7 @@ void begin_step(Session& session, uint64_t number) {
   session.submit(op);
 }
 
-/// True, with a message, while a graph is captured: the step does not happen now.
+/// Returns true, with a message, while a graph is captured: the step does not happen now.
 bool is_captured(const Session* session) {
   if (!any_capture(*session)) return false;
   session::message_once(
@@ -115,8 +115,8 @@ bool is_captured(const Session* session) {
   return true;
 }
 
-/// Counts a step and submits it to all sessions of the process, whichever of them it concerns: what a session
-/// depends on lies behind its newest boundary, and its journal does not grow while nothing happens there.
+/// Counts a step and submits it to all sessions of the process, relevant or not: a session depends only on
+/// data behind its newest boundary, and its journal does not grow while it is idle.
 template <class Submit>
 void count_step(uint64_t Steps::* count, Submit&& submit) {
   Steps& steps = Steps::instance();
@@ -128,7 +128,7 @@ void count_step(uint64_t Steps::* count, Submit&& submit) {
   for (Session* session : sessions) submit(*session, number);
 }
 
-/// The stream of an operator call; the default stream is that of the given device.
+/// Returns the stream of an operator call; the default stream is that of the given device.
 Status stream_on(int device, void* stream, StreamRef* out) {
   const auto handle = reinterpret_cast<uint64_t>(stream);
   if (!is_default_stream(handle)) return resolve_stream(handle, out);

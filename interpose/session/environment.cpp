@@ -89,9 +89,8 @@ JobRank rank_in_job() {
   return found;
 }
 
-/// Advises on a shared store: PyTorch takes it for a new one. It finds the previous attempt's ids of
-/// communicators there, and its request to write dumps, after which it ends a healthy rank
-/// (client_shim/attempt_stores.py).
+/// Advises: PyTorch takes a shared store for a new one. It finds the previous attempt's ids of communicators
+/// there, and its request to write dumps, after which it ends a healthy rank (client_shim/attempt_stores.py).
 std::string advice_for_restarts(const std::string& why) {
   if (why.find("this communicator has ended") == why.npos || !attempts_share_a_store()) return {};
   return "; this torchrun keeps one store for all attempts (a defect of PyTorch): with LD_PRELOAD set for "

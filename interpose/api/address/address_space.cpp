@@ -35,8 +35,8 @@ uint64_t AddressSpace::extend(uint64_t bytes, uint64_t alignment) {
   return address;
 }
 
-/// For a program without boundaries that has used up the range: takes the oldest resting range, rested or
-/// not.
+/// Takes the oldest resting range, rested or not, for a program without boundaries that has used up the
+/// range.
 uint64_t AddressSpace::unrest(uint64_t bytes, uint64_t alignment) {
   for (auto it = resting_.begin(); it != resting_.end(); ++it) {
     if (it->bytes != bytes || it->address % alignment) continue;

@@ -5,7 +5,7 @@
 
 namespace jitc::api {
 namespace {
-constexpr uint64_t kAlignment = 512;  // as with CUDA
+constexpr uint64_t kAlignment = 512;  // as in CUDA
 uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 }  // namespace
 
@@ -38,7 +38,7 @@ void SmallBlocks::add_free(uint64_t address, uint64_t bytes) {
   insert_free(address, bytes);
 }
 
-/// The smallest range that is large enough, the lowest of equal ones.
+/// Takes from the smallest range that is large enough, the lowest of equal ones.
 uint64_t SmallBlocks::take(uint64_t bytes) {
   const uint64_t size = rounded(bytes);
   const auto best = by_bytes_.lower_bound({size, 0});
@@ -71,14 +71,14 @@ bool SmallBlocks::give_back(uint64_t address, uint64_t boundaries, const LastUse
   return true;
 }
 
-/// Ranges that still rest in it are skipped when their rest ends.
+/// Drops a slab. Ranges that still rest in it are skipped when their rest ends.
 void SmallBlocks::drop(uint64_t slab) {
   auto range = free_.lower_bound(slab);
   while (range != free_.end() && range->first < slab + kSlab) erase_free(range++);
   slabs_.erase(slab);
 }
 
-/// False: its slab is gone.
+/// Ends a rest. False: its slab no longer exists.
 bool SmallBlocks::end_rest(const Resting& one) {
   const auto slab = slabs_.find(slab_of(one.address));
   if (slab == slabs_.end() || slab->second.ordinal != one.ordinal) return false;

@@ -11,7 +11,7 @@ namespace {
 
 using ops::SlotKind;
 
-/// Calls see(slot, what precedes its bytes) for each slot of the call. The bytes are trusted: CallSlots wrote
+/// Calls see(slot, bytes before its data) for each slot of the call. The bytes are trusted: CallSlots wrote
 /// them.
 template <class See>
 void each_slot(std::span<const std::byte> call, See&& see) {
@@ -88,7 +88,7 @@ void CallPayload::add(const ObjectPointer& record) {
   for (const auto& call : record->calls) add_call(call.function(), call);
 }
 
-/// Its objects become places among the payload's.
+/// Adds the call; its objects become indices among the payload's.
 void CallPayload::add_call(uint32_t function, const CallSlots& slots) {
   for (const auto& one : slots.mentioned()) add(one);
   call_ = bytes_.size();

@@ -11,7 +11,7 @@
 namespace jitc::api {
 namespace {
 
-/// By session and content of the question. A full table is cleared, which only costs time.
+/// Known answers by session and content of the question. A full table is cleared, which only costs time.
 struct Known {
   static constexpr size_t kMost = 4096;
   std::mutex mutex;

@@ -1,4 +1,4 @@
-// See guard.h: refusals.
+// Refusals; see guard.h.
 #include "guard.h"
 
 #include <dlfcn.h>
@@ -21,21 +21,21 @@ void say_refused(const char* name, const std::string& why) noexcept {
   try {
     session::message_once(std::string(name) + " is not supported: " + why);
   } catch (...) {
-    // Out of memory: the status has to do.
+    // Out of memory: the status must suffice.
   }
 }
 
-/// For CUDA's own functions, whose errors PyTorch turns into exceptions with the text that we give.
+/// Reports and keeps a refusal of CUDA's own functions, whose errors PyTorch raises with our text.
 void say_and_keep(const char* name, const std::string& why) noexcept {
   say_refused(name, why);
   try {
     keep_refusal(std::string(name) + " is not supported: " + why);
   } catch (...) {
-    // Out of memory: the text that the error always has must do.
+    // Out of memory: the error's usual text must suffice.
   }
 }
 
-/// The path of the file whose code is at the address; empty where it is in none.
+/// Returns the path of the file whose code is at the address; empty if there is none.
 std::string_view file_with(const void* address) {
   Dl_info found{};
   if (!address || !dladdr(address, &found) || !found.dli_fname) return {};
@@ -44,12 +44,12 @@ std::string_view file_with(const void* address) {
 
 std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }  // npos + 1 is 0
 
-/// Only a CUDA runtime asks for it; one that is loaded as a library is ours.
+/// Name that only a CUDA runtime looks up; one loaded as a library is ours.
 constexpr std::string_view kOnlyForRuntimes = "cuGetExportTable";
-/// NVIDIA's driver asks too, of itself: NVML, when it starts in a process that has CUDA. It goes on without.
+/// NVIDIA's driver, which looks it up too: NVML, starting in a process that has CUDA. It copes without.
 constexpr std::string_view kOfTheDriver = "libnvidia-";
 
-/// What to do about the CUDA runtime that is linked into the caller's file.
+/// Returns advice about the CUDA runtime that is linked into the caller's file.
 std::string instead_of_a_static_runtime(const void* caller, const char* advice) {
   const std::string_view path = file_with(caller);
   if (path.empty()) return advice;

@@ -1,4 +1,4 @@
-// See handles.h: numbers for what is in no table.
+// Numbers for objects in no table; see handles.h.
 #include "handles.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// See settings.h; also the functions of the runtime API for flags of a device.
+// Settings (see settings.h), and the functions of the runtime API for flags of a device.
 #include "settings.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace jitc::api {
 namespace {
 // cudaDeviceSchedule*, cudaDeviceMapHost, cudaDeviceLmemResizeToMax, cudaDeviceSyncMemops; the driver has the
-// same.
+// same flags.
 constexpr uint32_t kSchedule = 7, kMapHost = 8, kResizeToMax = 16, kSyncMemops = 128;
 std::array<std::atomic<uint32_t>, kMaxDevices> flags_of_devices;
 
@@ -23,7 +23,7 @@ bool are_known(uint32_t flags) {
   return !(flags & ~(kSchedule | kMapHost | kResizeToMax | kSyncMemops)) && !(schedule & (schedule - 1));
 }
 
-/// nullptr: there is no such attribute. All of them are about speed; none changes what a stream computes.
+/// Returns the name; nullptr: no such attribute. All concern speed; none changes a stream's results.
 const char* name_of_stream_attribute(int32_t attribute) {
   switch (attribute) {
     case kAccessPolicyWindow:
@@ -41,24 +41,24 @@ const char* name_of_stream_attribute(int32_t attribute) {
   }
 }
 
-// CUjit_option: those that the call writes. Before the call a size is that of the buffer, after it of the
+// CUjit_option: those that the call writes. Before the call a size is that of the buffer, afterwards of the
 // text.
 constexpr int32_t kWallTime = 2, kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;
 
-/// Machine code of one kind of GPU is not compiled any more, so CUDA ignores the options.
+/// Returns whether the image is machine code of one kind of GPU: it is not compiled, so CUDA ignores options.
 bool is_machine_code(std::span<const std::byte> image) {
   constexpr std::array<char, 4> kElf{'\x7f', 'E', 'L', 'F'};
   return image.size() >= kElf.size() && std::memcmp(image.data(), kElf.data(), kElf.size()) == 0;
 }
 
-/// True: the option is an output. Logs are empty, because the message of the device's compiler comes with its
-/// error.
+/// Returns true if the option is an output. Logs are empty, because the message of the device's compiler
+/// comes with its error.
 bool answer(int32_t option, void*& value, bool has_room) {
   switch (option) {
     case kWallTime:
     case kInfoLogBytes:
     case kErrorLogBytes:
-      value = nullptr;  // the number 0 (0.0f) in the place of a pointer
+      value = nullptr;  // the number 0 (0.0f) stored as a pointer
       return true;
     case kInfoLog:
     case kErrorLog:

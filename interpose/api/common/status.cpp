@@ -24,7 +24,7 @@ void keep_refusal(const std::string& why) { refusal = "operation not supported: 
 const char* last_refusal() { return refusal.empty() ? nullptr : refusal.c_str(); }
 
 Status from_result(uint32_t status) {
-  // client_shim reports an operator's own error where the operator was called.
+  // client_shim reports an operator's own error at its call site.
   return status > 0xffff ? kUnknown : static_cast<Status>(status);
 }
 

@@ -1,6 +1,6 @@
-// Which GPUs of the service this process sees (CUDA_VISIBLE_DEVICES), the thread's device, sessions.
+// GPUs of the service that this process sees (CUDA_VISIBLE_DEVICES), the thread's device, sessions.
 //
-// Promise: the service is asked once, at the first call that needs to know; later calls take no lock.
+// Promise: the service is asked once, at the first call that needs its answer; later calls take no lock.
 #include "visible_devices.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ std::string hex_digits(std::string_view text) {
   return out;
 }
 
-/// Index of the GPU that one entry names: a number, or GPU-<start of its UUID>; -1: none.
+/// Returns the index of the GPU that one entry names: a number, or GPU-<start of its UUID>; -1: none.
 int named_gpu(std::string_view entry, const std::vector<GpuInfo>& gpus) {
   if (entry.starts_with("GPU-")) {
     const std::string wanted = hex_digits(entry.substr(4));
@@ -44,8 +44,7 @@ int named_gpu(std::string_view entry, const std::vector<GpuInfo>& gpus) {
   return index >= 0 && index < static_cast<int>(gpus.size()) ? index : -1;
 }
 
-/// As the driver does it: entries count up to the first that names no GPU; a GPU that is named twice hides
-/// all.
+/// Selects as the driver does: entries count up to the first that names no GPU; a GPU named twice hides all.
 std::vector<const GpuInfo*> select(const char* variable, const std::vector<GpuInfo>& gpus) {
   std::vector<const GpuInfo*> out;
   if (!variable) {
@@ -66,7 +65,7 @@ std::vector<const GpuInfo*> select(const char* variable, const std::vector<GpuIn
   return out;
 }
 
-/// Whether visible() has its answer.
+/// True once visible() has its answer.
 std::atomic<bool> settled{false};
 
 std::vector<const GpuInfo*> named_now() {

@@ -1,7 +1,7 @@
 // Products of cuBLAS on the software device: each becomes a matmul op.
 //
-// Promises: a call that is not served (types, results on the host) is refused with
-// CUBLAS_STATUS_NOT_SUPPORTED and one message; a wrong argument never reaches the device.
+// Promises: an unsupported call (types, results on the host) is refused with CUBLAS_STATUS_NOT_SUPPORTED and
+// one message; a wrong argument never reaches the device.
 
 #include "api/common/scalar.h"
 #include "api/generated/generated_api.h"
@@ -56,8 +56,8 @@ ops::Matmul with_batch(ops::Matmul op, int64_t stride_a, int64_t stride_b, int64
   return op;
 }
 
-/// y = alpha * op(A) x + beta * y as a product of one row: y' = alpha * x' op(A)' + beta * y', because only
-/// a row can have a distance between its elements.
+/// Computes y = alpha * op(A) x + beta * y as a product of one row: y' = alpha * x' op(A)' + beta * y',
+/// because only a row can have a distance between its elements.
 Status matrix_vector(uint64_t handle, int32_t transpose, int32_t m, int32_t n, Scalars scalars, uint64_t a,
                      int32_t lda, uint64_t x, int32_t incx, uint64_t y, int32_t incy, uint32_t type,
                      uint32_t compute) {

@@ -13,7 +13,7 @@
 namespace jitc::api {
 namespace {
 
-/// Device memory for results on their way to the host. Each call takes the next cell, in a circle.
+/// Device memory for results on their way to the host. Each call takes the next cell, in a ring.
 struct Cells {
   static constexpr uint64_t kBytes = 16, kCount = 4096;
   std::mutex mutex;
@@ -31,8 +31,8 @@ uint64_t known_cells(const Session* session) {
   return found == cells().by_session.end() ? 0 : found->second;
 }
 
-/// The address of a cell; 0: no memory. Two threads that come first may both allocate; one block is given
-/// back.
+/// Returns the address of a cell; 0: no memory. Two threads that come first may both allocate; one block is
+/// freed.
 uint64_t take_cell(Session& session) {
   uint64_t base = known_cells(&session);
   if (!base) {

@@ -1,8 +1,8 @@
 // cuBLAS handles: stream, pointer mode and the like; versions and texts.
 //
 // Promise: on a device with kernels the worker has the same handle with the same modes before any call that
-// is submitted after them. cublasSetStream takes the workspace away, as the library's does. PyTorch sets both
-// before every call; so the worker is informed only when a call comes and the workspace is another one.
+// is submitted after them. cublasSetStream removes the workspace, as the library's does. PyTorch sets both
+// before every call; so the worker is informed only on a call with another workspace.
 #include "blas_handle.h"
 
 #include <atomic>
@@ -25,7 +25,7 @@ constexpr uint64_t kWorkspaceAlignment = 256, kNoWorkspace = UINT64_MAX;
 
 std::atomic<void (*)(uint64_t, size_t, int)> workspace_listener{nullptr};
 
-/// gone, then here: a handle has one in place of the other.
+/// Notifies of `gone`, then of `here`: the second replaces the first on a handle.
 void announce(const Blas::Workspace& gone, const Blas::Workspace& here) {
   const auto listener = workspace_listener.load(std::memory_order_acquire);
   if (!listener) return;
@@ -33,7 +33,7 @@ void announce(const Blas::Workspace& gone, const Blas::Workspace& here) {
   if (here.address) listener(here.address, here.bytes, 1);
 }
 
-/// Sends a change to the worker; a device without kernels needs none.
+/// Sends a change to the worker, except for a device without kernels.
 Status send(const Blas& blas, uint64_t handle, ops::BlasField field, int32_t mode,
             Blas::Workspace workspace = {}) {
   if (!blas.session) return kSuccess;
@@ -186,7 +186,7 @@ int32_t cublasGetAtomicsMode(uint64_t handle, int32_t* mode) {
 }
 int32_t cublasSetSmCountTarget(uint64_t handle, int32_t count) {
   if (count < 0) return kBlasInvalidValue;
-  return change(handle, [](Blas&) {});  // says whether there is such a handle
+  return change(handle, [](Blas&) {});  // reports whether the handle exists
 }
 
 }  // namespace jitc::api

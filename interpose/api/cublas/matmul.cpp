@@ -31,7 +31,7 @@ struct Operand {
   uint32_t type;
 };
 
-/// Whether the column-major operand lies in one allocation of the session.
+/// Returns whether the column-major operand lies in one allocation of the session.
 bool lies_in(const Session* session, const Operand& o) {
   const int64_t elements = o.stride * (o.batch - 1) + o.ld * (o.columns - 1) + o.rows;
   return o.ld >= o.rows && o.stride >= 0 && elements > 0 &&

@@ -54,7 +54,7 @@ ops::Matmul to_op(const Operands& o) {
   return op;
 }
 
-/// Whether op(A), op(B), C and D have the shapes of one product.
+/// Returns whether op(A), op(B), C and D have the shapes of one product.
 bool shapes_agree(const Operands& o) {
   const bool flip_a = o.desc.transpose_a != 0, flip_b = o.desc.transpose_b != 0;
   const uint64_t m = flip_a ? o.a.columns : o.a.rows, k = flip_a ? o.a.rows : o.a.columns;

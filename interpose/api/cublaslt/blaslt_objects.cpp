@@ -2,7 +2,7 @@
 //
 // Every object is kept twice: in the form for the software device (which remembers an unserved attribute that
 // would change the result, Desc::unserved), and as the record for a device with kernels. The thread's device
-// decides which of the two says whether an attribute is served.
+// decides which of the two determines whether an attribute is served.
 #include "blaslt_objects.h"
 
 #include <cstring>

@@ -17,14 +17,14 @@ constexpr int32_t kScaleType = 1, kPointerMode = 2;  // attributes of a descript
 // cublasLtPointerMode_t
 enum PointerMode { kModeHost = 0, kModeAlphaDeviceBetaZero = 3, kModeAlphaDeviceBetaHost = 4 };
 
-/// The session that a cuBLAS handle belongs to; a cuBLASLt handle belongs to none and goes with the thread.
+/// Returns the session of a cuBLAS handle, or for a cuBLASLt handle, which has none, that of the thread.
 Session* session_for(uint64_t lt, Status* status) {
   Blas blas;
   if (find_blas(lt, &blas) && blas.session) return blas.session;
   return current_session(status);
 }
 
-/// Writes the objects of a product; false: a handle is not what it should be. Their places:
+/// Indices of a product's objects, as written; false: a handle is invalid.
 constexpr uint64_t kDesc = 0, kA = 1, kB = 2, kC = 3, kD = 4, kPreference = 5;
 bool write_objects(const LtHandles& h, CallWriter& out) {
   out.reserve(1024);
@@ -33,7 +33,7 @@ bool write_objects(const LtHandles& h, CallWriter& out) {
   return good && (!h.preference || write_preference(h.preference, out));
 }
 
-/// The op of a call of which the objects, the first bytes, are written, and then the call.
+/// Returns the op of a call whose objects, the first bytes, are written, followed by the call.
 template <class Op>
 Op with(const StreamRef& stream, const CallWriter& call, uint32_t objects, size_t described) {
   auto op = on_stream<Op>(stream.id);
@@ -43,14 +43,14 @@ Op with(const StreamRef& stream, const CallWriter& call, uint32_t objects, size_
   return op;
 }
 
-/// alpha or beta: the value of the scale type, or its address.
+/// Writes alpha or beta: the value of the scale type, or its address.
 Status write_scalar(CallWriter& call, const void* at, bool by_address, uint32_t bytes) {
   if (by_address) return call.address(reinterpret_cast<uint64_t>(at)), kSuccess;
   if (!at || on_device(at)) return kBlasInvalidValue;
   return call.scalar(at, bytes), kSuccess;
 }
 
-/// How the descriptor has alpha and beta.
+/// Location of alpha and beta according to the descriptor.
 struct Scalars {
   int32_t mode;
   uint32_t bytes;
@@ -64,7 +64,7 @@ Scalars scalars_of(const LtRecord& desc) {
 }
 
 Status write_product(CallWriter& call, const Scalars& scalars, const LtProduct& product) {
-  // Nobody looks at beta where it is zero by mode.
+  // Beta is not read if the mode makes it zero.
   const void* beta = scalars.mode == kModeAlphaDeviceBetaZero ? nullptr : product.beta;
   call.begin(ops::kLtMatmul);
   call.object(kDesc);

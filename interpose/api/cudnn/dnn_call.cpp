@@ -27,9 +27,9 @@ Accepted& accepted() {
   return out;
 }
 
-/// The answer; what the library said of a failure is kept for cudnnGetLastErrorString.
+/// Returns the answer; keeps the library's message of a failure for cudnnGetLastErrorString.
 Answer reported(Answer answer) {
-  constexpr Status kOtherStatus = 1000;  // those of one kind are numbered from a multiple of it
+  constexpr Status kOtherStatus = 1000;  // statuses of one kind start at a multiple of it
   if (answer.status) dnn_failure(answer.status, answer.text());
   if (answer.status / kOtherStatus == kDnnBadParam / kOtherStatus) session::message_once(answer.text());
   return answer;
@@ -147,7 +147,7 @@ Answer dnn_answer(const session::Result& result, const char* name) {
   return reported(read_answer(result, name, kDnnInternalError));
 }
 
-/// Whether a call follows shows in the bytes: nothing comes behind the objects of one that is without.
+/// Asks. The bytes show whether a call follows: without one nothing comes behind the objects.
 Answer dnn_ask(const StreamRef& stream, const CallPayload& payload, uint32_t calls, const char* name) {
   const auto op = with<ops::DnnAsk>(stream, payload, calls);
   return reported(ask(*stream.session, op, payload.bytes(), name, kDnnInternalError, kDnnInternalError));

@@ -1,4 +1,4 @@
-// cuDNN's descriptors: their table, and those functions on them that are not generated.
+// Descriptors of cuDNN: their table, and the functions on them that are not generated.
 #include <algorithm>
 #include <cstring>
 
@@ -24,12 +24,12 @@ void give(std::span<const std::byte> array, int32_t requested, int32_t* to) {
   if (to) std::memcpy(to, array.data(), std::min(array.size(), wanted));
 }
 
-/// The call that set the descriptor; nullptr: it was not set, or there is no such descriptor.
+/// Returns the call that set the descriptor; nullptr: it was not set, or there is no such descriptor.
 const CallSlots* find_set(ops::ObjectKind kind, uint64_t handle, uint32_t function, DnnDescriptor* out) {
   return find_descriptor(kind, handle, out) ? out->record->find(function) : nullptr;
 }
 
-/// Gives the program a matrix or a bias of a recurrent layer; it asks for both, or only one of them.
+/// Returns a matrix or a bias of a recurrent layer to the program; it asks for both, or only one of them.
 Status take_part(const ops::DnnPart& part, uint64_t weights, uint64_t tensor, uint64_t* data) {
   if (data) *data = part.found ? weights + part.offset : 0;
   if (!part.found || !tensor) return kSuccess;
@@ -40,7 +40,7 @@ Status take_part(const ops::DnnPart& part, uint64_t weights, uint64_t tensor, ui
                                     shape.data(), shape.data() + kMostDimensions);
 }
 
-/// The question does not contain the address of the weights, so that it is asked only once.
+/// Asks without the address of the weights, so that the question is asked only once.
 Answer ask_parts(const StreamRef& stream, const ObjectPointer& rnn, int32_t layer, uint64_t bytes,
                  int32_t part) {
   CallSlots slots;

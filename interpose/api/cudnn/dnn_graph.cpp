@@ -1,8 +1,8 @@
-// cuDNN's graph API: descriptors with typed attributes, carried as they are.
+// Graph API of cuDNN: descriptors with typed attributes, sent unchanged.
 //
 // A descriptor is sent when it is finalized, to learn whether the library accepts it, and again with each
-// descriptor that mentions it; variant packs are never sent. A descriptor that a query filled is remembered
-// as that query.
+// descriptor that mentions it; variant packs are never sent. A descriptor filled by a query is remembered as
+// that query.
 #include <cstring>
 #include <string>
 
@@ -29,7 +29,7 @@ Status check_pack_attribute(int32_t attribute) {
   return kDnnNotSupported;
 }
 
-/// The records of the descriptors in an array of the program.
+/// Collects the records of the descriptors in an array of the program.
 Status mentioned(const void* elements, int64_t count, std::vector<ObjectPointer>* out) {
   const auto* const handles = static_cast<const uint64_t*>(elements);
   for (int64_t i = 0; i < count; ++i) {
@@ -41,7 +41,7 @@ Status mentioned(const void* elements, int64_t count, std::vector<ObjectPointer>
   return kSuccess;
 }
 
-/// The elements of an attribute as a slot.
+/// Packs the elements of an attribute as a slot.
 Status pack_elements(CallSlots& slots, const DnnDescriptor& of, int32_t type, int64_t count,
                      const void* elements) {
   const uint64_t bytes = ops::dnn_attribute_bytes(type);
@@ -65,7 +65,7 @@ Status pack_elements(CallSlots& slots, const DnnDescriptor& of, int32_t type, in
 
 StreamRef here(Status* status) { return {current_session(status), 0, current_device()}; }
 
-/// The question of cudnnBackendGetAttribute to a worker, which makes the requested descriptors of a type.
+/// Returns the question of cudnnBackendGetAttribute to a worker, which makes descriptors of that type.
 CallSlots question(const ObjectPointer& asked, int32_t name, int32_t type, int64_t requested,
                    int32_t descriptors) {
   CallSlots slots;
@@ -92,7 +92,7 @@ Status fill_descriptors(const CallSlots& query, int64_t count, const uint64_t* e
   return kSuccess;
 }
 
-/// The common kind of the descriptors to be filled; -1: they differ.
+/// Returns the common kind of the descriptors to be filled; -1: they differ.
 int32_t common_type(const uint64_t* elements, int64_t count) {
   int32_t type = -1;
   for (int64_t i = 0; i < count; ++i) {
@@ -135,7 +135,7 @@ Status get(const DnnDescriptor& asked, int32_t name, int32_t type, int64_t reque
   return kSuccess;
 }
 
-/// Whether the library accepts the descriptor.
+/// Returns whether the library accepts the descriptor.
 Status try_to_make(const ObjectPointer& record) {
   Status status = kSuccess;
   const StreamRef stream = here(&status);

@@ -1,7 +1,7 @@
-// cuDNN's handles, versions and texts.
+// Handles, versions and texts of cuDNN.
 //
-// Promise: if the service has no libcudnn, cudnnCreate fails and says why, once; so the program tries nothing
-// else.
+// Promise: if the service has no libcudnn, cudnnCreate fails and reports the reason once; so the program
+// tries nothing else.
 #include <dlfcn.h>
 
 #include <array>
@@ -28,7 +28,7 @@ std::string& last_words() {
   return out;
 }
 
-/// The result of a function of the libcudnn that the program has loaded; 0 if it has loaded none.
+/// Returns the result of a function of the libcudnn that the program has loaded; 0 if it has loaded none.
 size_t own(const char* name) {
   void* const library = dlopen("libcudnn.so.9", RTLD_LAZY | RTLD_NOLOAD);
   const auto function = library ? reinterpret_cast<size_t (*)()>(look_up(library, name)) : nullptr;

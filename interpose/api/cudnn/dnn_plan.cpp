@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kElements = 3;  // slot of cudnnBackendSetAttribute: name, type, count, elements
 
-/// The elements of an attribute; empty: it was not set.
+/// Returns the elements of an attribute; empty: it was not set.
 std::span<const std::byte> attribute(const ObjectRecord& record, int32_t name) {
   const CallSlots* set = record.find(ops::kDnnBackendSetAttribute, name);
   return set ? array_at(*set, kElements) : std::span<const std::byte>{};
@@ -48,7 +48,7 @@ void find_by_value(const ObjectRecord& record, std::set<const ObjectRecord*>& se
     for (const auto& one : call.mentioned()) find_by_value(*one, seen, found);
 }
 
-/// The description of a plan that the node keeps.
+/// Returns the description of a plan, for the node to keep.
 std::vector<std::byte> description(const ObjectPointer& record) {
   CallPayload payload;
   payload.add(record);
@@ -65,7 +65,7 @@ Status refuse_value(uint64_t bytes) {
   return kDnnNotSupported;
 }
 
-/// Packs one tensor of the variant pack; value_bytes: of a tensor by value, else null.
+/// Packs one tensor of the variant pack; value_bytes: for a tensor by value, else null.
 Status pack_tensor(int64_t uid, uint64_t pointer, const uint64_t* value_bytes, ops::DnnTensor* out) {
   out->uid = uid;
   if (!value_bytes) {
@@ -124,7 +124,7 @@ DnnPlan::~DnnPlan() {
   }
 }
 
-/// Two threads that come first may both name the plan; only one of the names is ever used.
+/// Loads the plan. Two threads that come first may both name it; only one of the names is ever used.
 Status DnnPlan::load(const StreamRef& stream, Loaded* out) {
   {
     const std::lock_guard lock(mutex_);

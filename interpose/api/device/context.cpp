@@ -1,4 +1,4 @@
-// Contexts of the driver API: each device has one, the primary context; the current one is the thread's
+// Contexts of the driver API: each device has one, its primary context; the current one is the thread's
 // device.
 //
 // Promise: nothing here asks the service (PyTorch calls these functions hundreds of times per step).

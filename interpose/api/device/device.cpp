@@ -1,6 +1,6 @@
 // Devices: count, properties, peers.
 //
-// Promise: there is no round trip after the service was asked once which GPUs there are.
+// Promise: no round trip is needed once the service has listed its GPUs.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ int attribute_value(const Attribute& attribute, const GpuInfo& gpu) {
   return 0;
 }
 
-/// An attribute of a real GPU as its driver gives it, unless the feature is not served.
+/// Returns an attribute of a real GPU as its driver reports it, unless the feature is not served.
 int real_attribute(int32_t number, const GpuInfo& gpu) {
   if (std::binary_search(std::begin(kWithheld), std::end(kWithheld), number)) return 0;
   const auto found = gpu.attributes.find(number);
@@ -54,7 +54,7 @@ int attribute_of(int32_t number, const GpuInfo& gpu) {
 
 namespace {
 
-/// The service gives a UUID as 32 hex digits.
+/// Parses a UUID, which the service writes as 32 hex digits.
 Uuid parse_uuid(const std::string& text) {
   Uuid out{};
   for (size_t i = 0; i < sizeof out.bytes && 2 * i + 1 < text.size(); ++i) {
@@ -65,8 +65,8 @@ Uuid parse_uuid(const std::string& text) {
   return out;
 }
 
-/// The version of the runtime that the program was built with. The program has loaded that library too; it
-/// answers this question without a driver.
+/// Returns the version of the runtime that the program was built with. The program has loaded that library
+/// too, which answers this query without a driver.
 int runtime_version() {
   int version = kDriverVersion;
   for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
@@ -82,7 +82,7 @@ int runtime_version() {
 
 Status bad_device() { return visible_count() ? kInvalidDevice : kNoDevice; }
 
-/// cudaDeviceProp in the layout of one CUDA version.
+/// Fills in cudaDeviceProp in the layout of one CUDA version.
 Status properties(void* prop, size_t size, std::span<const PropField> fields, int32_t device) {
   const GpuInfo* gpu = visible_gpu(device);
   if (!prop) return kInvalidValue;

@@ -24,8 +24,8 @@ void* exactly(std::string_view name) {
   return at != end && at->name == name ? at->address : nullptr;
 }
 
-/// Programs ask for a name without a suffix and mean the newest function that their CUDA version (0: any)
-/// has.
+/// Returns the newest function that the program's CUDA version (0: any) has: programs request it by a name
+/// without suffix.
 void* newest(const std::string& name, uint32_t version) {
   constexpr uint32_t kWithEdges = 12030;  // the one function here whose arguments changed
   if (name == "cuStreamGetCaptureInfo" && version && version < kWithEdges) return exactly(name + "_v2");
@@ -56,7 +56,7 @@ int32_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, ui
   if (!symbol || !function) return kInvalidValue;
   *function = newest(symbol, version);
   if (found) *found = *function ? kFound : kSymbolNotFound;
-  // If the caller gave no place for the answer, the status has to say it.
+  // If the caller gave no place for the answer, the status must report it.
   return *function || found ? kSuccess : kNotFound;
 }
 int32_t cudaGetDriverEntryPoint(const char* symbol, void** function, uint64_t flags, int32_t* found) {
@@ -67,7 +67,8 @@ const char* cudaGetErrorName(int32_t code) {
   const ErrorText* error = error_text(code);
   return error ? error->runtime : "unrecognized error code";
 }
-/// After a refusal the text says what was refused and what to do: PyTorch puts it into its exception.
+/// Returns the error's text. After a refusal it adds the subject and advice: PyTorch puts it into its
+/// exception.
 const char* cudaGetErrorString(int32_t code) {
   if (code == kNotSupported && last_refusal()) return last_refusal();
   const ErrorText* error = error_text(code);

@@ -1,4 +1,4 @@
-// What can be asked about the service's GPUs without using them (jitc/gpu_questions.h): NVML's questions.
+// Queries about the service's GPUs without using them (jitc/gpu_questions.h), for NVML.
 //
 // Called by: interpose/nvml. Promise: no session is opened.
 #include "jitc/gpu_questions.h"
@@ -17,14 +17,14 @@ namespace {
 // CU_DEVICE_ATTRIBUTE_...
 constexpr int32_t kClockRate = 13, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
 
-/// Of all that the service has; nullptr: there is no such GPU.
+/// Returns a GPU of all that the service has; nullptr: there is no such GPU.
 const GpuInfo* gpu_of_service(int gpu) {
   if (forked()) return nullptr;
   const auto& all = Node::instance().gpus();
   return gpu >= 0 && static_cast<size_t>(gpu) < all.size() ? &all[static_cast<size_t>(gpu)] : nullptr;
 }
 
-/// The result of ask, or what it is when the process cannot ask.
+/// Returns the result of ask, or a default if the process cannot ask.
 template <class Ask>
 int guarded(int otherwise, Ask&& ask) noexcept {
   try {

@@ -1,7 +1,7 @@
-// Limits of a device for kernels: their stack, their heap, what they print.
+// Limits of a device for kernels: stack, heap, printf buffer.
 //
-// Promises: what the driver keeps of a limit is what programs are told; one that it refuses is the call's
-// error. A program that asks for no limit gets CUDA's documented defaults and no session.
+// Promises: programs get the driver's actual value of a limit; a limit that it refuses is the call's error. A
+// program that sets no limit gets CUDA's documented defaults and no session.
 #include <array>
 #include <atomic>
 
@@ -14,8 +14,8 @@
 namespace jitc::api {
 namespace {
 constexpr Status kUnsupported = 215;
-/// By number (cudaLimit, CUlimit): stack, what kernels print, heap, depth of synchronization (which no driver
-/// of CUDA 12 or later supports), pending launches, L2 fetch granularity, persisting L2 cache.
+/// Defaults by number (cudaLimit, CUlimit): stack, printf buffer, heap, depth of synchronization (which no
+/// driver of CUDA 12 or later supports), pending launches, L2 fetch granularity, persisting L2 cache.
 constexpr std::array<size_t, 7> kDefaults{1 << 10, 1 << 20, 8 << 20, 2, 2048, 64, 0};
 
 constexpr int32_t kHeap = 2;

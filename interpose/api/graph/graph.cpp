@@ -41,7 +41,7 @@ Executables& executables() {
 constexpr Status kIllegalState = 401, kUpdateFailure = 910;
 constexpr int32_t kTopologyChanged = 2;
 constexpr int32_t kRelaxed = 2;
-constexpr uint64_t kFlags = 0xff;  // above is CUDA 11's pointer to an error node
+constexpr uint64_t kFlags = 0xff;  // above it is CUDA 11's pointer to an error node
 
 /// Ends the capture on the device. The graph's handle is valid only if this succeeds.
 Status take_graph(const StreamRef& origin, uint64_t handle, uint64_t* nodes) {
@@ -91,7 +91,7 @@ int32_t cudaStreamBeginCapture(uint64_t stream, int32_t mode) {
   if (mode < 0 || mode > kRelaxed) return kInvalidValue;
   if (!ref.id) return kCaptureUnsupported;
   if (capture_of(ref).id) return kIllegalState;
-  // Copies to the process that are under way cannot be waited for later: the stream is being captured then.
+  // Copies to the process in flight cannot be waited for later: the stream is being captured then.
   if (const Status status = wait_for_host_copies(0, 0)) return status;
   begin_capture(ref, mode, is_blocking(stream));
   auto op = on_stream<ops::CaptureBegin>(ref.id);
@@ -166,7 +166,7 @@ int32_t cudaGraphInstantiate(uint64_t* executable, uint64_t graph, uint64_t flag
   return status;
 }
 
-/// In the worker an executable of the new graph takes the place of the old one.
+/// Replaces the old executable in the worker by one of the new graph.
 int32_t cudaGraphExecUpdate(uint64_t executable, uint64_t graph, void* result) {
   Executable old;
   Graph found;
@@ -183,7 +183,7 @@ int32_t cudaGraphLaunch(uint64_t executable, uint64_t stream) {
   StreamRef ref;
   if (const Status status = resolve_stream(stream, &ref)) return status;
   if (!executables().get(executable, &found)) return kInvalidValue;
-  // The default stream means that of the graph's own device.
+  // The default stream means the graph's own device.
   if (ref.session != found.session) {
     if (ref.id) return kInvalidHandle;
     ref = {found.session, 0, device_of(found.session)};

@@ -15,19 +15,19 @@
 namespace jitc::api {
 namespace {
 
-/// From this size on, it is cheaper to pass the address of shared bytes than to send them.
+/// Size from which passing the address of shared bytes is cheaper than sending them.
 constexpr uint64_t kWorthSharing = 16u << 10;
 
-/// From this size on, bytes of pageable memory pass through shared memory.
+/// Size from which bytes of pageable memory pass through shared memory.
 constexpr uint64_t kWorthStaging = 64u << 10;
-/// Numbers too, but only so many: what went through the journal a replay can compare as numbers.
+/// Limit for numbers passed likewise: a replay can compare those in the journal as numbers.
 constexpr uint64_t kStagedNumbers = 1u << 20;
 
-/// Numbers up to this size go through the journal: these a program looks at; larger ones it only stores.
+/// Size up to which numbers go through the journal: a program inspects these; larger ones it only stores.
 constexpr uint64_t kLookedAt = 4u << 10;
 thread_local jitc_element_type element_type = JITC_ELEMENT_UNKNOWN;
 
-/// Copies to pinned memory that are under way, so that other calls can wait for them.
+/// Copies to pinned memory in flight, so that other calls can wait for them.
 struct Pending {
   uint64_t address, bytes;
   StreamRef stream;
@@ -42,8 +42,8 @@ PendingCopies& pending() {
   return out;
 }
 
-/// How the bytes of a piece come: the worker writes them to the program's memory itself (shared), or to a
-/// slot, or they are the result.
+/// Path of a piece's bytes: the worker writes them to the program's memory itself (shared), or to a slot, or
+/// they are the result.
 struct Way {
   bool shared = false;
   StagingRing* ring = nullptr;
@@ -53,7 +53,7 @@ struct Way {
   uint64_t destination(uint64_t wanted) const { return slot ? reinterpret_cast<uint64_t>(slot) : wanted; }
 };
 
-/// Once the result is there; a slot is free then.
+/// Delivers a piece once the result has arrived; a slot is free then.
 void deliver(const Way& way, std::byte* target, uint64_t bytes, uint32_t status,
              std::span<const std::byte> payload) {
   if (!status && way.slot) std::memcpy(target, way.slot, bytes);
@@ -62,7 +62,7 @@ void deliver(const Way& way, std::byte* target, uint64_t bytes, uint32_t status,
   if (way.slot) way.ring->give_back(way.slot);
 }
 
-/// One piece of a device-to-host copy; lives until its result has arrived.
+/// Piece of a device-to-host copy; lives until its result has arrived.
 struct Piece {
   Way way;
   std::byte* target;
@@ -120,7 +120,7 @@ Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const S
   return not_submitted(*stream.session);
 }
 
-/// The same, but returns only when the bytes have arrived.
+/// Does the same, but returns only when the bytes have arrived.
 Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream,
                 const Way& way) {
   Session& session = *stream.session;
@@ -131,8 +131,8 @@ Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const Str
   return from_result(result.status);
 }
 
-/// By a slot, if there is a ring. Where all slots are in use by copies on their way, this stream's are over
-/// when it is.
+/// Returns a slot's path, if there is a ring. If copies in flight use all slots, this stream's are over when
+/// it is.
 Way staged(StagingRing* ring, const StreamRef& stream) {
   if (!ring) return {};
   std::byte* slot = ring->take();
@@ -140,7 +140,7 @@ Way staged(StagingRing* ring, const StreamRef& stream) {
   return {false, ring, slot};
 }
 
-/// The worker reads the bytes when the op arrives; until the copy is done, the program must not change them.
+/// Copies shared bytes, read by the worker on the op's arrival; until the copy is done they must not change.
 Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
   for (uint64_t done = 0; done < count;) {
     auto op = on_stream<ops::CopyH2dPinned>(stream.id);
@@ -153,7 +153,7 @@ Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const S
   return kSuccess;
 }
 
-/// The bytes travel with the op.
+/// Sends the bytes with the op.
 Status sent_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
   for (uint64_t done = 0; done < count;) {
     auto op = on_stream<ops::CopyH2d>(stream.id);
@@ -166,7 +166,7 @@ Status sent_h2d(uint64_t destination, uint64_t source, uint64_t count, const Str
   return kSuccess;
 }
 
-/// The worker reads the bytes in slots. What is left travels with the ops when no slot can be had.
+/// Copies through slots, which the worker reads. If no slot is available, the rest is sent with the ops.
 Status staged_h2d(StagingRing& ring, uint64_t destination, uint64_t source, uint64_t count,
                   const StreamRef& stream) {
   for (uint64_t done = 0; done < count;) {
@@ -185,7 +185,7 @@ Status staged_h2d(StagingRing& ring, uint64_t destination, uint64_t source, uint
   return kSuccess;
 }
 
-/// For a service that checks the order of ops.
+/// Reports pinned memory to a service that checks the order of ops.
 void tell_pinned(const HostRange& memory, const StreamRef& stream, bool written) {
   if (session::order_check::is_wanted() && memory.pinned)
     tell_host_memory(*stream.session, stream.id, memory.address, memory.bytes, written);
@@ -219,7 +219,7 @@ Status copy_d2h(const HostRange& destination, uint64_t source, const StreamRef& 
 
 Status copy_h2d(uint64_t destination, const HostRange& source, const StreamRef& stream, bool wait) {
   const uint64_t from = source.address, count = source.bytes;
-  // The program may copy out and in again through the same pinned memory without waiting for the first copy.
+  // The program may copy out and in again through the same pinned memory without a wait in between.
   if (const Status status = wait_for_host_copies(from, count, false)) return status;
   if (wait && !source.pinned)
     if (const Status status = synchronize(stream)) return status;

@@ -1,6 +1,6 @@
-// The table of pinned host memory, by which copies recognize it. Pinned memory is shared with the worker of
-// the thread's device if possible, else it is ordinary memory of the process. Registered memory stays what it
-// is.
+// Table of pinned host memory, by which copies recognize it. Pinned memory is shared with the worker of the
+// thread's device if possible, else it is ordinary memory of the process. Registered memory is left
+// unchanged.
 //
 // Promises: freeing waits for copies that still write to the memory; freeing shared memory waits for all
 // work.
@@ -26,7 +26,7 @@ struct Range {
   uint64_t bytes;
   uint32_t flags;
   bool ours;                   // allocated here, not registered
-  Session* session = nullptr;  // whose worker shares it
+  Session* session = nullptr;  // the worker of this session shares it
 };
 struct HostTable {
   std::shared_mutex mutex;
@@ -37,7 +37,7 @@ HostTable& table() {
   return out;
 }
 
-/// The range that holds [address, address + bytes); call with the lock held.
+/// Returns the range that holds [address, address + bytes). Requires the lock.
 const Range* find(const HostTable& host, uint64_t address, uint64_t bytes) {
   auto after = host.ranges.upper_bound(address);
   if (after == host.ranges.begin()) return nullptr;
@@ -51,7 +51,7 @@ struct PinnedSpaces {
   std::unordered_map<const Session*, PinnedSpace*> by_session;
 };
 
-/// The space of a session; made on first use, never destroyed. Says once if there is none, and why.
+/// Returns a session's space; made on first use, never destroyed. Reports once why there is none.
 PinnedSpace& space_of(const Session& session) {
   static auto& all = *new PinnedSpaces;
   const std::lock_guard lock(all.mutex);
@@ -70,7 +70,7 @@ void report_full(const Session& session) {
                         "service more with jitc-proxyd --pinned-limit");
 }
 
-/// Shared with the worker of the thread's device.
+/// Allocates memory shared with the worker of the thread's device.
 void* allocate_shared(uint64_t bytes, Session** owner) {
   Status status = kSuccess;
   Session* const session = current_session(&status);
@@ -79,7 +79,7 @@ void* allocate_shared(uint64_t bytes, Session** owner) {
   return memory;
 }
 
-/// The op waits for everything that may still use the memory: copies that the worker has not journaled, and
+/// Releases memory by an op that waits for all possible uses: copies that the worker has not journaled, and
 /// kernels. When the session is over, nothing uses it any more.
 void release_shared(Session& session, void* memory, uint64_t bytes) {
   ops::HostUnregister op;
@@ -88,7 +88,7 @@ void release_shared(Session& session, void* memory, uint64_t bytes) {
   space_of(session).give_back(memory, bytes);
 }
 
-/// Takes the range out of the table, so that it is given back only once.
+/// Removes the range from the table, so that it is freed only once.
 Status remove(void* pointer, bool ours, Status missing) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   HostTable& host = table();
@@ -99,7 +99,7 @@ Status remove(void* pointer, bool ours, Status missing) {
     if (found == host.ranges.end() || found->second.ours != ours) return missing;
     range = found->second;
   }
-  // A copy that fails has ended its session; the memory goes either way.
+  // A failed copy has ended its session; the memory is freed either way.
   (void)wait_for_host_copies(address, range.bytes);
   {
     std::unique_lock lock(host.mutex);

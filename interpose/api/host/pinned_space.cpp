@@ -49,7 +49,7 @@ void PinnedSpace::give_back(void* memory, uint64_t bytes) {
   give_range(offset, size);
 }
 
-/// The first range that is large enough; 0: none.
+/// Takes the first range that is large enough; 0: none.
 uint64_t PinnedSpace::take_range(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   for (auto range = free_.begin(); range != free_.end(); ++range) {

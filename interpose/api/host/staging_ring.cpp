@@ -10,10 +10,10 @@
 namespace jitc::api {
 namespace {
 
-/// What the worker takes in while the program fills the next ones, and what a sleeping thread wakes up late
-/// for.
+/// Most slots: those that the worker reads while the program fills the next ones, plus reserve for a
+/// thread that wakes up late.
 constexpr uint64_t kMostSlots = 32;
-/// The program's own pinned memory has the rest.
+/// Divisor of the shared memory for a ring; the program's own pinned memory has the rest.
 constexpr uint64_t kShareOfAll = 8;
 
 struct Rings {
@@ -29,15 +29,15 @@ StagingRing* make(Session& session) {
 
 }  // namespace
 
-/// Not where the order of ops is checked, which knows only memory of the program's. A forked child must not
-/// write where its parent does: its sessions are over.
+/// Refuses a ring if the order of ops is checked, which knows only the program's memory, and in a forked
+/// child: its sessions are over, and it must not write where its parent does.
 StagingRing* StagingRing::of(Session& session) {
   if (session.status() || session::order_check::is_wanted()) return nullptr;
   static auto& all = *new Rings;
   {
     const std::lock_guard lock(all.mutex);
     const auto [entry, is_new] = all.by_session.try_emplace(&session, nullptr);
-    if (!is_new) return entry->second;  // other threads go without while one makes it
+    if (!is_new) return entry->second;  // other threads do without while one makes it
   }
   StagingRing* const made = make(session);
   const std::lock_guard lock(all.mutex);
@@ -47,7 +47,7 @@ StagingRing* StagingRing::of(Session& session) {
 StagingRing::StagingRing(Session& session, std::byte* memory, size_t slots)
     : session_(session), memory_(memory), slots_(slots) {}
 
-/// The number of slots if there is none. With the lock held.
+/// Returns a free slot, or the number of slots if there is none. Requires the lock.
 size_t StagingRing::find_free() {
   for (size_t tried = 0; tried < slots_.size(); ++tried) {
     const size_t number = next_++ % slots_.size();
@@ -57,7 +57,7 @@ size_t StagingRing::find_free() {
   return slots_.size();
 }
 
-/// 0: none. With the lock held.
+/// Returns the oldest sent op; 0: none. Requires the lock.
 uint64_t StagingRing::oldest_sent() const {
   uint64_t oldest = 0;
   for (const Slot& slot : slots_)

@@ -1,4 +1,4 @@
-// Launches of the driver API: parameters as pointers, or packed already.
+// Launches of the driver API: parameters as pointers, or already packed.
 #include "api/generated/generated_api.h"
 #include "launch.h"
 
@@ -8,7 +8,7 @@ namespace {
 constexpr LaunchErrors kDriverErrors{kInvalidHandle, kInvalidValue};
 enum Extra : uint64_t { kEnd = 0, kBufferPointer = 1, kBufferSize = 2 };
 
-/// The packed buffer that the extra list names: pairs of a key and a value, up to kEnd.
+/// Reads the packed buffer that the extra list names: pairs of a key and a value, up to kEnd.
 Status read_extra(void** extra, Arguments* out) {
   const void* buffer = nullptr;
   const size_t* size = nullptr;

@@ -1,7 +1,7 @@
-// Questions about a kernel: its handle, name, attributes, parameters.
+// Queries about a kernel: its handle, name, attributes, parameters.
 //
 // Promises: after a kernel's first use on a device its attributes are known in the process; setting an
-// attribute to the value that it has costs nothing.
+// attribute to its present value costs nothing.
 #include <array>
 
 #include "api/generated/generated_api.h"
@@ -11,7 +11,7 @@
 namespace jitc::api {
 namespace {
 
-/// The software device knows no kernels, so these are its limits.
+/// Returns the software device's limits, since it knows no kernels.
 Status software_attributes(FuncAttributes* attributes) {
   constexpr int kMaxThreads = 1024, kRegisters = 32, kShared = 49152;
   *attributes = {};
@@ -49,7 +49,7 @@ Function* function_on(uint64_t kernel, int32_t device, Status* why) {
 
 }  // namespace
 
-// A kernel's handle is the host function's address: every function takes either.
+// A kernel's handle is the host function's address: every function accepts either.
 int32_t __cudaGetKernel(uint64_t* kernel, const void* host_function) {
   if (!kernel) return kInvalidValue;
   if (runs_kernels() && !find_kernel(key_of(host_function))) return kInvalidDeviceFunction;

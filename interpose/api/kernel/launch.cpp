@@ -23,7 +23,7 @@ namespace {
 constexpr Status kMissingConfiguration = 52, kInvalidConfiguration = 9;
 constexpr LaunchErrors kRuntimeErrors{kInvalidDeviceFunction, kInvalidConfiguration};
 
-/// The meaning of these does not depend on the process.
+/// Attributes whose meaning does not depend on the process.
 constexpr uint32_t kCarried[] = {kCooperative,
                                  kClusterDimension,
                                  kClusterSchedulingPolicy,
@@ -33,7 +33,7 @@ constexpr uint32_t kCarried[] = {kCooperative,
                                  kMemorySyncDomain,
                                  kPreferredClusterDimension,
                                  kPreferredSharedCarveout};
-/// These change at most how fast a launch is.
+/// Attributes that affect at most a launch's speed.
 constexpr uint32_t kHints[] = {kIgnore, kAccessPolicyWindow, kSynchronizationPolicy,
                                kNvlinkCentricScheduling};
 
@@ -41,7 +41,7 @@ bool contains(std::span<const uint32_t> all, uint32_t one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-/// Without the list of parameters at the end.
+/// Returns the text without the parameter list at its end.
 std::string_view without_parameters(std::string_view text) {
   int depth = 0;
   for (size_t at = text.size(); at-- > 0;) {
@@ -51,7 +51,7 @@ std::string_view without_parameters(std::string_view text) {
   return text;
 }
 
-/// As it stands in the source.
+/// Returns the name as in the source.
 std::string readable(const char* name) {
   if (!name) return "(not registered)";
   int status = 0;
@@ -62,7 +62,7 @@ std::string readable(const char* name) {
 
 std::atomic<jitc_kernel_server> kernel_server{nullptr};
 
-/// PyTorch's own kernels are launched where an operator was not redirected.
+/// Refuses a kernel. PyTorch's own kernels are launched if an operator was not redirected.
 Status refuse_launch(const char* kernel) {
   const std::string name = readable(kernel);
   const bool pytorch = name.find("at::native::") != std::string::npos;
@@ -78,7 +78,7 @@ Status refuse_launch(const char* kernel) {
   return kNotSupported;
 }
 
-/// The launch on a device that runs no kernels.
+/// Handles the launch on a device that runs no kernels.
 Status serve_or_refuse(uint64_t kernel, void** arguments, uint64_t stream) {
   const char* name = registered_name(reinterpret_cast<const void*>(kernel));
   if (const auto serve = kernel_server.load(); serve && name) {
@@ -103,8 +103,8 @@ class Payload {
   std::byte small_[5120];
 };
 
-/// Writes buffer_bytes. The gaps between parameters are zero, so that no other bytes of this process leave
-/// it.
+/// Writes buffer_bytes, with zeros in the gaps between parameters, so that no other bytes of this process
+/// leave it.
 Status pack(const Function& function, const Arguments& arguments, std::byte* out) {
   if (!arguments.buffer.empty()) {
     if (arguments.buffer.size() < function.buffer_bytes) return kInvalidValue;

@@ -48,7 +48,7 @@ bool divides(const Dim3& part, const Dim3& whole) {
          whole.z % part.z == 0;
 }
 
-/// Of the shape, for the questions that depend on nothing else.
+/// Returns a query about the shape alone.
 ops::FunctionQuery query_of(const Shape& shape) {
   ops::FunctionQuery query;
   query.block = static_cast<uint32_t>(product(shape.block));
@@ -56,8 +56,8 @@ ops::FunctionQuery query_of(const Shape& shape) {
   return query;
 }
 
-/// The grid of a kernel that has clusters of its own may be counted in clusters (.blocksareclusters), which
-/// nothing tells: such a launch is the device's to judge.
+/// Checks clusters. The grid of a kernel with its own clusters may be counted in clusters
+/// (.blocksareclusters), which is not visible here: such a launch is left to the device.
 Status check_cluster(Function& function, const Shape& shape, LaunchAttributes attributes) {
   const auto cluster = value_of<Dim3>(attributes, kClusterDimension);
   if (!cluster || function.attributes[Function::kClusterWidth]) return kSuccess;
@@ -74,7 +74,7 @@ Status check_cluster(Function& function, const Shape& shape, LaunchAttributes at
   return none || status == kInvalidClusterSize ? kInvalidClusterSize : kSuccess;
 }
 
-/// All of its blocks have to be on the device at once.
+/// Checks that all blocks can be on the device at once.
 Status check_cooperative(Function& function, const Shape& shape, LaunchAttributes attributes) {
   if (!value_of<int32_t>(attributes, kCooperative).value_or(0)) return kSuccess;
   uint64_t blocks = 0;

@@ -1,4 +1,4 @@
-// How many blocks of a kernel fit: what the program asks (PyTorch does before many launches). See
+// Number of a kernel's blocks that fit: queries of the program (PyTorch makes them before many launches). See
 // occupancy.h.
 #include "occupancy.h"
 
@@ -56,7 +56,7 @@ Status active_blocks(uint64_t kernel, Status unknown, int32_t block, size_t shar
   return status;
 }
 
-/// The number of blocks travels in the field `cluster`.
+/// Returns the available memory. The field `cluster` carries the number of blocks.
 Status available_shared(uint64_t kernel, Status unknown, int32_t blocks, int32_t block, size_t* shared) {
   if (!shared || blocks <= 0 || block <= 0) return kInvalidValue;
   Status status = kSuccess;
@@ -70,7 +70,7 @@ Status available_shared(uint64_t kernel, Status unknown, int32_t blocks, int32_t
   return status;
 }
 
-/// Blocks per cluster that the attributes request; 0: none of them says.
+/// Returns the blocks per cluster that the attributes request; 0: unspecified.
 uint32_t cluster_of(LaunchAttributes attributes) {
   for (const auto& one : attributes) {
     if (one.id != kClusterDimension) continue;

@@ -1,5 +1,5 @@
 // Tensor maps (descriptors of the tensor memory accelerator). The worker's driver encodes them, because their
-// layout is not documented. No GPU takes part in that: the same arguments always give the same bytes.
+// layout is undocumented. No GPU takes part: equal arguments always give the same bytes.
 //
 // Promise: the worker is asked once for equal arguments (libraries of kernels encode maps before many
 // launches).
@@ -44,7 +44,7 @@ bool recall(const std::string& key, void* out) {
 }
 
 void remember(const std::string& key, const void* map) {
-  constexpr size_t kMost = 4096;  // a program whose addresses change all the time must not grow
+  constexpr size_t kMost = 4096;  // a program with ever-changing addresses must not grow
   const std::lock_guard lock(known().mutex);
   if (known().maps.size() >= kMost) known().maps.clear();
   std::memcpy(known().maps[key].data(), map, kTensorMapBytes);
@@ -64,7 +64,7 @@ Status encode(void* out, const ops::TensorMap& op) {
   return kSuccess;
 }
 
-/// Fills in what both kinds have. False: an array is missing.
+/// Fills in the common part of both kinds. False: an array is missing.
 bool describe(ops::TensorMap& op, TensorMapBoxes& boxes, uint32_t rank, const uint64_t* dims,
               const uint64_t* strides, const uint32_t* steps) {
   if (!rank || rank > kTensorMapRanks || !dims || !steps || (rank > 1 && !strides)) return false;
@@ -77,7 +77,7 @@ bool describe(ops::TensorMap& op, TensorMapBoxes& boxes, uint32_t rank, const ui
   return true;
 }
 
-/// How elements lie in memory and how they are fetched: numbers that only the driver interprets.
+/// Layout of elements in memory and mode of fetching: numbers that only the driver interprets.
 struct Elements {
   uint64_t address;
   int32_t type, interleave, swizzle, promotion, fill;

@@ -1,15 +1,13 @@
-// The loader's questions: what a program finds when it opens NVIDIA's libraries itself and asks them for
-// functions by name.
+// Loader functions: the result when a program opens NVIDIA's libraries itself and looks up functions by name.
 //
-// Called by: programs and libraries (dlopen, dlsym). Promises: whatever library it is looked up in, a
-// function that we serve is ours, and one that NVIDIA's library has beyond that is not found, with a line on
-// stderr; what a program begins with in a library that is not served is ours as well, and refuses; every
-// other question is answered by the C library as if we were not there, also where the answer depends on the
-// caller (RTLD_NEXT, RTLD_DEFAULT, DT_RUNPATH, $ORIGIN). Nothing is opened, and no memory taken, for
-// questions that do not concern us.
+// Called by: programs and libraries (dlopen, dlsym). Promises: in any library, a function that we serve is
+// ours, and one that NVIDIA's library has beyond that is not found, with a line on stderr; a program's first
+// function of a library that is not served is ours as well, and refuses; the C library answers every other
+// look-up as if we were absent, also if the answer depends on the caller (RTLD_NEXT, RTLD_DEFAULT,
+// DT_RUNPATH, $ORIGIN). Nothing is opened or allocated for look-ups that do not concern us.
 //
-// NVIDIA's libraries are loaded where a program loads them, and not replaced: others (PyTorch,
-// cuDNN) need them under their names. Only the driver's library has another in its place, which has its name.
+// A program loads NVIDIA's libraries as usual, and they are not replaced: others (PyTorch, cuDNN) need them
+// under their names. Only the driver's library has a replacement, under its name.
 
 #include <dlfcn.h>
 
@@ -21,8 +19,8 @@
 #include "api/process/pytorch.h"
 #include "session/message.h"
 
-// The C library tells callers apart by the address that it returns to. So what is not ours must go on there
-// by a jump: the compiler makes a call whose result is returned into one, in every build.
+// The C library identifies callers by the return address. So a look-up that is not ours must continue there
+// by a jump: the compiler turns a call whose result is returned into one, in every build.
 #define JITC_PASSES_ON extern "C" __attribute__((visibility("default"), optimize("O2"), noinline))
 
 namespace jitc::api {
@@ -30,26 +28,26 @@ namespace {
 
 constexpr const char* kOurName = "libcuda.so.1";
 
-/// Whether a function of that name could be one that we serve, or refuse.
+/// Returns whether a function of that name could be one that we serve, or refuse.
 bool may_be_ours(std::string_view name) {
   return name.starts_with("cu") || name.starts_with("nccl") || name.starts_with("pnccl") ||
          name.starts_with("__cuda") || name.starts_with("nvshmem");
 }
 
-/// Python looks this function up in an extension module called _C, which is what PyTorch calls its own.
+/// Returns whether the name is PyTorch's start: Python looks it up in an extension module called _C.
 bool is_pytorchs_start(std::string_view name) { return name == "PyInit__C"; }
 
-/// Our function of that name. NCCL has each of its functions under a second name, for profilers.
+/// Returns our function of that name. NCCL has each of its functions under a second name, for profilers.
 void* ours(const char* name) {
   static void* const self = real_open()(kOurName, RTLD_LAZY | RTLD_NOLOAD);
   return self ? real_find()(self, *name == 'p' ? name + 1 : name) : nullptr;
 }
 
-/// What a library gives a program that looks into it.
+/// Returns a library's function for a program that looks into it.
 void* found_in(void* library, const char* name) {
   void* const found = real_find()(library, name);
   if (found && unserved_library(found)) {
-    void* const refusing = ours(name);  // where a program begins with that library
+    void* const refusing = ours(name);  // first function that a program uses of that library
     return refusing ? refusing : found;
   }
   const std::string_view file = found ? replaced_library(found) : std::string_view();
@@ -69,7 +67,7 @@ void* found_or_nothing(void* library, const char* name) noexcept {
   }
 }
 
-/// The file to open: us, where a program names the driver by its path, or as a linker would.
+/// Returns the file to open: ours, if a program names the driver by its path, or as a linker would.
 const char* file_to_open(const char* file) {
   if (!file) return file;
   const std::string_view name = file_of(file);

@@ -2,8 +2,7 @@
 //
 // Promises: a device-to-host copy to pinned memory does not wait, to other memory it does; a copy on a stream
 // of another GPU than its memory's waits before and after; one between two GPUs is staged through the process
-// and waits. host_copy.h says what is promised of host memory, and what a
-// cudaMemcpy that is not asynchronous waits for.
+// and waits. host_copy.h has the promises about host memory, and the waits of a synchronous cudaMemcpy.
 #include "copy.h"
 
 #include <algorithm>
@@ -27,13 +26,13 @@ Status copy_d2d(uint64_t destination, uint64_t source, uint64_t count, const Str
   return submitted(*stream.session, stream.session->submit(op));
 }
 
-/// The stream if it belongs to the session, else the session's default stream.
+/// Returns the stream if it belongs to the session, else the session's default stream.
 StreamRef stream_in(Session* session, const StreamRef& stream) {
   return stream.session == session ? stream : StreamRef{session, 0, device_of(session)};
 }
 
-/// Between two GPUs: waits for the stream, copies out and in, and waits again, so that an event of either GPU
-/// that is recorded afterwards covers the copy.
+/// Copies between two GPUs: waits for the stream, copies out and in, and waits again, so that an event of
+/// either GPU recorded afterwards covers the copy.
 Status copy_peer(const Place& to, const Place& from, uint64_t count, const StreamRef& stream) {
   if (const Status status = synchronize(stream)) return status;
   const StreamRef out = stream_in(from.session, stream), in = stream_in(to.session, stream);
@@ -54,14 +53,14 @@ Status copy_on_devices(const Place& to, const Place& from, uint64_t count, const
   });
 }
 
-/// Host to host: in stream order too.
+/// Copies host to host, in stream order too.
 Status copy_on_host(const Place& to, const Place& from, uint64_t count, const StreamRef& stream) {
   if (const Status status = synchronize(stream)) return status;
   std::memmove(reinterpret_cast<void*>(to.address), reinterpret_cast<const void*>(from.address), count);
   return kSuccess;
 }
 
-/// A graph would have to copy at every launch, but host bytes travel with the call.
+/// Refuses host copies in a graph: it would have to repeat them, but host bytes are sent with the call.
 Status refuse_host_copy(Session* session, const StreamRef& stream, const HostRange& host) {
   return refuse_in_capture(stream_in(session, stream),
                            host.pinned ? "a copy to or from pinned memory would have to be made at every "
@@ -88,7 +87,7 @@ Status copy_2d(const ops::Copy2d& wanted, Session* owner, const StreamRef& strea
   });
 }
 
-/// The bytes from the first row's first to the last row's last.
+/// Returns the bytes from the first row's first to the last row's last.
 uint64_t span_of(size_t pitch, size_t width, size_t height) { return pitch * (height - 1) + width; }
 
 Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch, size_t width, size_t height,
@@ -109,8 +108,8 @@ Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch,
     op.height = height;
     return copy_2d(op, to.session, stream);
   }
-  // To the device: from pageable memory the first row waits for what was before, from pinned memory the last
-  // one for all rows.
+  // To the device: from pageable memory the first row waits for earlier work, from pinned memory the last one
+  // for all rows.
   const size_t waiting = to_device && place_of(src, width).host.pinned ? height - 1 : 0;
   Status status = kSuccess;
   for (size_t row = 0; row < height && !status; ++row)

@@ -1,9 +1,9 @@
 // Device memory mapped by hand: reserved addresses, physical memory, and mappings between them.
 //
-// Promises: reserving addresses asks nobody, because the process picks them; creating physical memory waits
-// until the device says whether there is room; mapped memory is an allocation like any other, and unmapping
-// frees it. A handle is mapped as a whole and only once, so that its content has one address, in the live set
-// and in a replay.
+// Promises: reserving addresses needs no request, because the process chooses them; creating physical memory
+// waits until the device reports whether there is room; mapped memory is an allocation like any other, and
+// unmapping frees it. A handle is mapped as a whole and only once, so that its content has one address, in
+// the live set and in a replay.
 #include <algorithm>
 #include <utility>
 
@@ -95,7 +95,7 @@ int32_t cuMemCreate(uint64_t* handle, size_t bytes, const AllocationProp* proper
   return status;
 }
 
-/// Mapped memory stays until it is unmapped.
+/// Releases the handle. Mapped memory stays until it is unmapped.
 int32_t cuMemRelease(uint64_t handle) {
   Physical memory;
   if (!memories().remove(handle, &memory)) return kInvalidValue;

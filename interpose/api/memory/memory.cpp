@@ -1,9 +1,9 @@
 // Device memory: allocate, free, fill, information; the default pool; attributes of pointers.
 //
-// Promises: addresses are chosen here; an allocation waits only until the device says whether there is room;
-// cudaFree waits for the device, as with CUDA, and cudaFreeAsync for nothing where its stream alone has the
-// order; freed memory is never another block's while work may use it. Small allocations share memory, as
-// with CUDA.
+// Promises: addresses are chosen here; an allocation waits only until the device reports whether there is
+// room; cudaFree waits for the device, as in CUDA, and cudaFreeAsync does not if its stream alone orders the
+// work; freed memory is never another block's while work may use it. Small allocations share memory, as in
+// CUDA.
 #include "memory.h"
 
 #include <array>
@@ -23,7 +23,7 @@ namespace {
 constexpr uint64_t kPage = 4096, kPitch = 512;
 constexpr const char* kNoPool =
     "memory of a stream's pool cannot be taken or given back in it: use cudaMalloc before";
-// The default pool of device d is this plus d; a program can only pass a pool back.
+// The default pool of device d is this plus d; a program can only pass a pool back to us.
 constexpr uint64_t kDefaultPool = 0x4a495443'706f6f00;
 
 struct Spaces {
@@ -51,7 +51,7 @@ Status fill(uint64_t address, uint64_t bytes, uint32_t value, uint32_t width, ui
   });
 }
 
-/// Maps memory at an address that the session has picked (0: there was none left).
+/// Maps memory at an address that the session has chosen (0: none was left).
 Status map_memory(Session& session, uint64_t address, uint64_t bytes) {
   if (!address) return kOutOfMemory;
   ops::Allocate op;
@@ -68,7 +68,7 @@ Status add_slab(Session& session, AddressSpace& space) {
   return status;
 }
 
-/// For a device without free memory: uses resting blocks again, once the ops that may use them are over.
+/// Reuses resting blocks for a device without free memory, once the ops that may use them are over.
 bool use_what_rests(Session& session, AddressSpace& space) {
   return space.small_rest() && !session.call(ops::DeviceSynchronize{}).status &&
          space.unrest_small(is_over(session));
@@ -170,7 +170,7 @@ int32_t cudaFreeAsync(uint64_t address, uint64_t stream) {
   Status status = resolve_stream(stream, &ref);
   if (!status) status = refuse_in_capture(ref, kNoPool);
   if (status || !address) return status;
-  // What a session knows of its streams says nothing of another GPU's.
+  // A session's knowledge of its streams does not cover another GPU's.
   const bool beside = Node::instance().owner(address) != ref.session;
   if (beside && (status = synchronize(ref))) return status;
   if (beside || !is_ordered_alone(stream)) return cudaFree(address);
@@ -234,7 +234,7 @@ int32_t cuMemsetD32_v2(uint64_t address, uint32_t value, size_t count) {
   return fill(address, count * 4, value, 4, 0);
 }
 
-// The default pool. Freed memory goes back at once, so there is nothing to trim or to set.
+// The default pool. Memory is freed at once, so there is nothing to trim or to set.
 int32_t cudaDeviceGetDefaultMemPool(uint64_t* pool, int32_t device) {
   if (!pool) return kInvalidValue;
   if (!visible_gpu(device)) return kInvalidDevice;
@@ -249,7 +249,7 @@ int32_t cudaDeviceSetMemPool(int32_t device, uint64_t pool) {
 }
 int32_t cudaMemPoolTrimTo(uint64_t pool, size_t) { return is_pool(pool) ? kSuccess : kInvalidValue; }
 int32_t cudaMemPoolGetAttribute(uint64_t pool, int32_t attribute, uint64_t* value) {
-  constexpr int32_t kFirstWide = 4;  // the ones before are switches, of type int
+  constexpr int32_t kFirstWide = 4;  // the preceding ones are switches, of type int
   if (!value || !is_pool(pool)) return kInvalidValue;
   std::memset(value, 0, attribute < kFirstWide ? sizeof(int32_t) : sizeof(uint64_t));
   return kSuccess;

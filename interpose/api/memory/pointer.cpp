@@ -1,4 +1,4 @@
-// cudaPointerGetAttributes and its counterparts in the driver's API: what kind of memory a pointer points to.
+// cudaPointerGetAttributes and its counterparts in the driver's API: the kind of memory at a pointer.
 #include "api/generated/generated_api.h"
 #include "memory.h"
 #include "place.h"
@@ -6,7 +6,7 @@
 namespace jitc::api {
 namespace {
 
-/// CUpointer_attribute, as far as there is an answer.
+/// CUpointer_attribute: those with an answer.
 enum PointerAttribute : int32_t {
   kContext = 1,
   kMemoryType = 2,
@@ -48,7 +48,7 @@ Pointer describe(uint64_t address) {
   return out;
 }
 
-/// Writes the attribute, of the type that the driver's documentation gives it.
+/// Writes the attribute, in the type that the driver documents.
 Status write_attribute(void* data, int32_t attribute, const Pointer& pointer, uint64_t address) {
   auto* number = static_cast<int32_t*>(data);
   auto* wide = static_cast<uint64_t*>(data);

@@ -1,7 +1,7 @@
 // Device variables by the symbol that the compiler registered: addresses, sizes, copies.
 //
-// Promises: a copy goes to the variable of the stream's device; only who asks for the address has it insisted
-// on in a recovery.
+// Promises: a copy goes to the variable of the stream's device; a recovery must keep the address only if a
+// program has requested it.
 #include "api/generated/generated_api.h"
 #include "api/module/registration.h"
 #include "api/module/variables.h"
@@ -28,7 +28,7 @@ Status current_variable(const void* symbol, Wanted wanted, Block* out) {
   return session ? variable_of(symbol, *session, current_device(), wanted, out) : status;
 }
 
-/// The address in the variable, or in its alias, at which a copy of count bytes begins.
+/// Returns the address in the variable, or in its alias, at which a copy of count bytes begins.
 Status address_in(const void* symbol, size_t count, size_t offset, const StreamRef& stream,
                   uint64_t* address) {
   Block block;

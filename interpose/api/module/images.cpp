@@ -19,7 +19,7 @@ constexpr uint64_t kPart = 1u << 20;  // an image_part carries at most this much
 constexpr uint32_t kWrapperMagic = 0x466243b1, kFatBinaryMagic = 0xba55ed50;
 constexpr Status kFileNotFound = 301;
 
-/// The structure that nvcc puts into programs and registers (__fatBinC_Wrapper_t).
+/// Structure that nvcc puts into programs and registers (__fatBinC_Wrapper_t).
 struct Wrapper {
   uint32_t magic, version;
   const void* data;
@@ -43,7 +43,7 @@ uint64_t fat_binary_bytes(const void* image) {
   return header.header_bytes + header.bytes;
 }
 
-/// The largest end of count pieces that a table of headers names; 0 when the table lies beyond the limit.
+/// Returns the largest end of count pieces in a table of headers; 0 if the table lies beyond the limit.
 template <class Header, class End>
 uint64_t end_of_all(const void* image, uint64_t limit, uint64_t table, uint64_t count, uint64_t size,
                     End&& end_of) {
@@ -53,7 +53,7 @@ uint64_t end_of_all(const void* image, uint64_t limit, uint64_t table, uint64_t 
   return end;
 }
 
-/// The end of everything that the headers name; 0 for a file that is not 64-bit ELF.
+/// Returns the end of everything that the headers name; 0 for a file that is not 64-bit ELF.
 uint64_t elf_bytes(const void* image, uint64_t limit) {
   const auto header = read<Elf64_Ehdr>(image);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shoff > limit - sizeof(Elf64_Shdr)) return 0;
@@ -69,7 +69,7 @@ uint64_t elf_bytes(const void* image, uint64_t limit) {
                                          [](const Elf64_Phdr& one) { return one.p_offset + one.p_filesz; }));
 }
 
-/// PTX is text, which its first characters show.
+/// Returns whether the image is text (PTX), judging by its first characters.
 bool looks_like_text(const void* image) {
   const auto* text = static_cast<const unsigned char*>(image);
   for (int i = 0; i < 8 && text[i]; ++i)

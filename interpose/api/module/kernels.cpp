@@ -23,7 +23,7 @@ Kernels& kernels() {
   return out;
 }
 
-/// A limit that the service does not report is left for the device to check.
+/// Returns a limit; one that the service does not report is left for the device to check.
 uint32_t device_limit(int device, int32_t attribute) {
   int32_t value = 0;
   (void)cudaDeviceGetAttribute(&value, attribute, device);
@@ -39,7 +39,7 @@ void set_limits(Function& function, int device) {
   }
 }
 
-/// Reads a FunctionInfo, then its parameters. False: that is not what the protocol says.
+/// Reads a FunctionInfo, then its parameters. False: the reply violates the protocol.
 bool decode(Function& function, std::span<const std::byte> reply) {
   ops::FunctionInfo info;
   PackedReader reader(reply);
@@ -142,7 +142,7 @@ Status set_attribute(Function& function, int32_t attribute, int32_t value) {
   if (status) return status;
   known = value;
   const std::lock_guard lock(function.mutex);
-  function.occupancy.clear();  // it may depend on it
+  function.occupancy.clear();  // may depend on the attribute
   return kSuccess;
 }
 

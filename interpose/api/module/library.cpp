@@ -1,4 +1,4 @@
-// Libraries: module images that belong to no device and are loaded where they are used.
+// Libraries: module images that belong to no device and are loaded at their place of use.
 #include "api/common/handles.h"
 #include "api/common/settings.h"
 #include "api/generated/generated_api.h"

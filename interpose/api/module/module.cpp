@@ -57,7 +57,7 @@ int32_t cuModuleLoad(uint64_t* module, const char* path) {
 }
 int32_t cuModuleUnload(uint64_t module) {
   Module gone;
-  // A library's module goes with its library.
+  // A library's module ends with its library.
   if (!modules().get(module, &gone) || gone.image->only() == ModuleImage::kAnyDevice) return kInvalidHandle;
   if (!modules().remove(module, &gone)) return kInvalidHandle;
   forget_kernels(*gone.image);

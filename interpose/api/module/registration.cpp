@@ -1,4 +1,4 @@
-// What compiled programs register at load time: fat binaries, with the kernels and variables in them.
+// Registrations of compiled programs at load time: fat binaries, with the kernels and variables in them.
 //
 // Promise: a registration only adds an entry to a list (an import makes 35,000 of them); nothing more happens
 // before a kernel or a variable is looked up.
@@ -24,12 +24,12 @@ struct RegisteredVariable {
   const char* name;
   size_t bytes;
 };
-/// What one __cudaRegisterFatBinary registered; its address is the handle.
+/// Content of one __cudaRegisterFatBinary; its address is the handle.
 struct FatBinary {
   void* bytes = nullptr;
   std::vector<RegisteredFunction> functions;
   std::vector<RegisteredVariable> variables;
-  ModuleImage* image = nullptr;  // once something of it is used
+  ModuleImage* image = nullptr;  // set once part of it is used
   std::vector<uint64_t> kernels;
 };
 struct Registry {
@@ -41,7 +41,7 @@ Registry& registry() {
   return out;
 }
 
-/// Call with the lock held.
+/// Returns the binary's image. Requires the lock.
 ModuleImage& image_of(FatBinary& binary) {
   if (!binary.image) binary.image = new ModuleImage(image_at(binary.bytes));
   return *binary.image;
@@ -49,7 +49,7 @@ ModuleImage& image_of(FatBinary& binary) {
 
 FatBinary* from_handle(void** handle) { return reinterpret_cast<FatBinary*>(handle); }
 
-/// Takes the binary off the list, and its kernels out of the table; nullptr: not registered.
+/// Removes the binary from the list, and its kernels from the table; nullptr: not registered.
 std::unique_ptr<FatBinary> take(void** handle) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -113,7 +113,7 @@ void __cudaUnregisterFatBinary(void** handle) {
     forget_variables(*binary->image);
     binary->image->unload();
   } catch (...) {
-    // Out of memory at the end of a library: what was loaded stays loaded.
+    // Out of memory at a library's end: the loaded modules stay loaded.
   }
 }
 

@@ -18,18 +18,18 @@ namespace jitc::api {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-/// Above any ordinal of an allocation.
+/// First ordinal of variables, above any of an allocation.
 constexpr uint64_t kFirstOrdinal = uint64_t{1} << 62;
 
-/// What a pointer may point into.
+/// Possible target of a pointer.
 struct Place {
   Session* session;
   Block block;
 };
 struct Found {
   Session* session;
-  Block block;        // as ops name it: at its alias, or where it was told to lie
-  uint64_t told = 0;  // where it lies, if the program has asked
+  Block block;        // as ops name it: at its alias, or at the address known to the program
+  uint64_t told = 0;  // its address, if the program has requested it
 };
 struct Key {
   const ModuleImage* image;
@@ -43,7 +43,7 @@ struct Variables {
   std::map<uint64_t, Place> by_address;  // aliases too
   std::set<uint64_t> pages;              // of this process, kept free
   std::atomic<size_t> count{0};          // of by_address, so that a program without variables takes no lock
-  OnceLatch latch;                       // what follows
+  OnceLatch latch;                       // guards what follows
   uint64_t aliases = 0;                  // given
 };
 Variables& variables() {
@@ -51,7 +51,7 @@ Variables& variables() {
   return out;
 }
 
-/// FNV-1a, 64 bit, on from before.
+/// Mixes data into the hash: FNV-1a, 64 bit.
 uint64_t mix(uint64_t hash, const void* data, size_t size) {
   for (size_t i = 0; i < size; ++i)
     hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3;
@@ -64,8 +64,7 @@ uint64_t ordinal_of(ModuleImage& image, const std::string& name) {
   return kFirstOrdinal | mix(of_image, name.data(), name.size()) >> 2;
 }
 
-/// Reserves the variable's addresses in this process, or a pointer could mean either. Call with the lock
-/// held.
+/// Reserves the variable's addresses in this process, or a pointer would be ambiguous. Requires the lock.
 bool keep_free(Variables& all, uint64_t address, uint64_t bytes) {
   for (uint64_t page = address / kPage * kPage; page < address + bytes; page += kPage) {
     if (all.pages.contains(page)) continue;
@@ -82,7 +81,7 @@ bool keep_free(Variables& all, uint64_t address, uint64_t bytes) {
   return true;
 }
 
-/// The worker has the variable behind an alias from then on.
+/// Requests that the worker has the variable behind an alias from then on.
 Status ask_by_alias(ops::VariableAlias op, const std::string& name, Session& session, Block* out) {
   op.alias = kFirstAlias + variables().aliases++ * kAliasSpace;
   op.bytes = name.size();
@@ -92,7 +91,7 @@ Status ask_by_alias(ops::VariableAlias op, const std::string& name, Session& ses
   return unpack(result.payload, &out->bytes) ? kSuccess : kUnknown;
 }
 
-/// Asks the worker where the variable lies.
+/// Requests the variable's address from the worker.
 Status ask_address(ops::VariableGet op, const std::string& name, Session& session, Block* out) {
   op.bytes = name.size();
   const session::Result result = session.call(op, std::as_bytes(std::span(name)));
@@ -123,8 +122,7 @@ bool known(const Key& key, Wanted wanted, Block* out) {
   return true;
 }
 
-/// The same module may be loaded twice: its variables have ordinals one after the other. Call with the lock
-/// held.
+/// Returns a free ordinal: the same module may be loaded twice, with consecutive ordinals. Requires the lock.
 uint64_t free_ordinal(const Variables& all, const Session& session, uint64_t ordinal) {
   const auto taken = [&](const auto& entry) {
     return entry.second.session == &session && entry.second.block.ordinal == ordinal;

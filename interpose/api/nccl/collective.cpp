@@ -25,7 +25,7 @@ struct Call {
   uint64_t comm, stream;
 };
 
-/// Elements read and written by the call of this rank.
+/// Counts the elements that this rank's call reads and writes.
 void extents(const Call& call, const Communicator& comm, uint64_t* read, uint64_t* written) {
   using Kind = ops::CollectiveKind;
   const auto ranks = static_cast<uint64_t>(comm.ranks);
@@ -76,7 +76,7 @@ Status fill_reduction(int32_t reduction, ops::CollectiveItem* item) {
   return kSuccess;
 }
 
-/// The reason is on standard error once, and ncclGetLastError has it.
+/// Reports the reason on standard error once, and to ncclGetLastError.
 Status refused(const char* reason) {
   session::set_last_message(std::string("NCCL: ") + reason);
   session::message_once(session::last_message());
@@ -112,7 +112,7 @@ Status issue(const Call& call) {
   if (const Status status = checked(call, &comm, &item)) return note_error(status);
   if (!call.count) return kSuccess;  // it is the same on every rank
   StreamRef stream{comm.session, 0, comm.device};
-  if (!is_default_stream(call.stream)) {  // else that of the communicator's device
+  if (!is_default_stream(call.stream)) {  // else the communicator's device
     if (const Status status = resolve_stream(call.stream, &stream)) return note_error(to_nccl(status));
     if (stream.session != comm.session) return note_error(kNcclInvalidArgument);
   }
@@ -121,7 +121,7 @@ Status issue(const Call& call) {
 
 using K = ops::CollectiveKind;
 
-/// Gather and scatter are sends and receives in one group.
+/// Runs gather and scatter as sends and receives in one group.
 template <class Body>
 Status grouped(Body&& body) {
   ncclGroupStart();

@@ -1,4 +1,4 @@
-// Groups of NCCL calls: all that a group holds for one GPU becomes one op.
+// Groups of NCCL calls: a group's calls for one GPU become one op.
 //
 // Promises: groups nest and belong to the calling thread; a group with a wrong call starts nothing. A group
 // on several streams starts when all of them are ready and ends on all of them, as with NCCL. If each stream
@@ -31,7 +31,7 @@ struct Group {
 };
 thread_local Group group;
 
-/// An event that the program does not see.
+/// Event that the program does not see.
 class Junction {
  public:
   explicit Junction(Session& session) : session_(session) {
@@ -47,7 +47,7 @@ class Junction {
   }
   Junction(const Junction&) = delete;
   Junction& operator=(const Junction&) = delete;
-  /// Work on second from now on comes after what is on first now.
+  /// Orders later work on second behind earlier work on first.
   void order(uint64_t first, uint64_t second) {
     auto record = on_stream<ops::EventRecord>(first);
     auto wait = on_stream<ops::EventWait>(second);
@@ -84,7 +84,7 @@ Status run_joins(const std::vector<std::function<Status()>>& joins) {
   if (joins.size() == 1) return joins.front()();
   struct Outcome {
     Status status = kNcclInternalError;
-    std::string message;  // its thread's last one
+    std::string message;  // its thread's last message
   };
   std::vector<Outcome> outcomes(joins.size());
   std::vector<std::thread> threads;
@@ -135,7 +135,7 @@ int32_t ncclGroupEnd() {
   if (!group.depth) return kNcclInvalidUsage;
   if (--group.depth) return kSuccess;
   const Group whole = std::exchange(group, {});
-  if (whole.first_error) return whole.first_error;  // as NCCL does: nothing of a wrong group is started
+  if (whole.first_error) return whole.first_error;  // as NCCL does: a wrong group starts nothing
   if (!whole.joins.empty())
     if (const Status status = run_joins(whole.joins)) return status;
   Status first = kSuccess;

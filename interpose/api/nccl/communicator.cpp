@@ -66,7 +66,7 @@ double scalar_of(const void* from, int32_t dtype) {
   }
 }
 
-/// Status of a join. Reports the reason for a refusal to the user, and keeps it for ncclGetLastError.
+/// Returns a join's status. Reports the reason for a refusal to the user, and to ncclGetLastError.
 Status reported(const char* function, const session::Result& result) {
   if (result.status && !result.payload.empty()) {
     const std::string why(reinterpret_cast<const char*>(result.payload.data()), result.payload.size());
@@ -199,7 +199,7 @@ int32_t ncclCommSplit(uint64_t comm, int32_t color, int32_t key, uint64_t* new_c
 int32_t ncclCommFinalize(uint64_t comm) {
   return communicators().contains(comm) ? kSuccess : kNcclInvalidArgument;
 }
-// A session that is over has no communicator left, so both have succeeded either way.
+// A session that is over has no communicator left, so both calls succeed.
 int32_t ncclCommDestroy(uint64_t comm) {
   if (!comm) return kSuccess;
   Communicator gone;
@@ -209,7 +209,7 @@ int32_t ncclCommDestroy(uint64_t comm) {
   (void)gone.session->submit(op);
   return kSuccess;
 }
-// Returns when what it cuts short is known, so that nothing of it is under way then.
+// Returns when the outcome of the aborted work is known, so that none of it is in flight then.
 int32_t ncclCommAbort(uint64_t comm) {
   if (!comm) return kSuccess;
   Communicator gone;

@@ -29,7 +29,7 @@ Function of_c_library(std::atomic<Function>& known, const char* name) {
 std::atomic<Open> known_open{nullptr};
 std::atomic<Find> known_find{nullptr};
 
-/// Whether the file is a copy of the library, under whatever version: "libnccl.so.2", "libnccl-8f3a.so.2".
+/// Returns whether the file is a copy of the library, of any version: "libnccl.so.2", "libnccl-8f3a.so.2".
 bool is_file_of(std::string_view file, std::string_view library) {
   if (!file.starts_with(library) || file.size() == library.size()) return false;
   const char next = file[library.size()];

@@ -17,9 +17,9 @@ namespace {
 constexpr const char* kVariable = "TORCH_DEVICE_BACKEND_AUTOLOAD";
 std::atomic<bool> steps_expected{false};
 
-using Object = void*;  // of Python's own types, which are used through its functions alone
+using Object = void*;  // one of Python's own types, used through its functions only
 
-/// What is needed of the interpreter: its documented C functions.
+/// Functions of the interpreter that are needed: documented C functions.
 struct Python {
   int (*has_gil)();
   Object (*pending_error)();  // borrowed
@@ -39,7 +39,7 @@ struct Python {
   }
 };
 
-/// The program's answer to PyTorch's question whether it may load what is registered with it.
+/// Returns whether the program has forbidden PyTorch to load what is registered with it.
 bool entry_points_are_off() {
   const char* const set = ::secure_getenv(kVariable);
   return set && std::string_view(set) != "1";
@@ -53,7 +53,7 @@ bool is_loaded(const char* library) {
 
 }  // namespace
 
-/// Without package jitc in this Python nothing happens here: tell_without_steps() says so when it matters.
+/// Does nothing without package jitc in this Python: tell_without_steps() reports that when it matters.
 void pytorch_may_come() noexcept {
   Python python;
   if (!entry_points_are_off() || !python.load() || !python.has_gil() || python.pending_error()) return;

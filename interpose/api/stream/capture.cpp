@@ -23,7 +23,7 @@ struct Capture {
 };
 struct Captures {
   std::shared_mutex mutex;
-  std::vector<Capture> list;  // under way
+  std::vector<Capture> list;  // in progress
   std::atomic<size_t> count{0};
   uint64_t last = 0;
 };
@@ -34,7 +34,7 @@ Captures& captures() {
 
 bool nothing_captured() { return captures().count.load(std::memory_order_acquire) == 0; }
 
-/// Call with the lock held.
+/// Finds a capture. Requires the lock.
 Capture* find(uint64_t id) {
   for (auto& one : captures().list)
     if (one.id == id) return &one;
@@ -90,7 +90,7 @@ void end_capture(uint64_t id) {
 Status join_capture(const StreamRef& stream, uint64_t id, bool blocking) {
   const std::lock_guard lock(captures().mutex);
   Capture* wanted = find(id);
-  if (!wanted) return kCapturedEvent;  // recorded in a capture that is over
+  if (!wanted) return kCapturedEvent;  // recorded in a capture that has ended
   if (wanted->invalid) return kCaptureInvalidated;
   if (wanted->session != stream.session) return wanted->invalid = true, kCaptureUnsupported;
   if (!stream.id) return wanted->invalid = true, kCaptureImplicit;

@@ -1,6 +1,6 @@
 // Events: virtual handles that remember the stream and sequence of their latest record.
 //
-// Promise: a query costs a table look-up and, if the answer is not known yet, a look at what has arrived
+// Promise: a query costs a table look-up and, if the answer is not known yet, a check of arrived messages
 // (watchdog threads query all the time).
 
 #include "api/common/handles.h"
@@ -18,7 +18,7 @@ struct Event {
   Session* session = nullptr;
   uint64_t stream = 0, sequence = 0;  // of the latest record; sequence 0: never recorded
   uint32_t flags = 0;
-  uint64_t capture = 0;  // in which the latest record was captured; 0: it was not
+  uint64_t capture = 0;  // capture of the latest record; 0: none
 };
 using Events = HandleTable<Event, Kind::event>;
 Events& events() {
@@ -26,9 +26,9 @@ Events& events() {
   return out;
 }
 constexpr uint32_t kDisableTiming = 2, kInterprocess = 4, kKnownFlags = 7;
-constexpr uint32_t kExternal = 1;  // of a record or a wait in a capture: not a part of the graph's order
+constexpr uint32_t kExternal = 1;  // of a record or a wait in a capture: outside of the graph's order
 
-/// Whether the event is known to be done, by what has arrived.
+/// Returns whether the event is known to be done, from arrived messages.
 bool done(const Event& event) {
   return !event.sequence || event.session->find_executed(event.stream, event.sequence, Session::Wait::no);
 }
@@ -45,7 +45,7 @@ Status wait_for(uint64_t handle, const Event& event) {
   return from_result(event.session->call(op).status);
 }
 
-/// A wait for an event of a capture, or on a stream that is being captured.
+/// Waits for an event of a capture, or on a stream that is being captured.
 Status wait_in_capture(const StreamRef& ref, uint64_t stream, const Event& event, uint32_t flags) {
   if (flags & kExternal)
     if (const Status status = refuse_in_capture(ref, "events of the outside cannot be waited for"))
@@ -63,12 +63,12 @@ int32_t cudaEventCreateWithFlags(uint64_t* handle, uint32_t flags) {
   Session* session = current_session(&status);
   if (!session) return status;
   if (!handle || (flags & ~kKnownFlags)) return kInvalidValue;
-  if ((flags & kInterprocess) && !(flags & kDisableTiming)) return kInvalidValue;  // as CUDA has it
+  if ((flags & kInterprocess) && !(flags & kDisableTiming)) return kInvalidValue;  // as in CUDA
   ops::EventCreate op;
   op.handle = events().add({session, 0, 0, flags, 0}, limits::kEvents);
   if (!op.handle) return too_many("events", limits::kEvents);
   // The device need not know that other processes may open it: sharing it (cudaIpcGetEventHandle) is refused,
-  // and in this process it is an event like any other.
+  // and in this process the event behaves like any other.
   op.flags = flags & ~kInterprocess;
   *handle = op.handle;
   return submitted(*session, session->submit(op));

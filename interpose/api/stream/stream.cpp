@@ -1,8 +1,7 @@
 // Streams: virtual handles, each bound to one session.
 //
-// Promises: a query uses only what is known here; synchronize asks the worker only if necessary. Op
-// stream 0 is the legacy default stream and serves the per-thread one too, which orders more than required,
-// never less.
+// Promises: a query uses only local knowledge; synchronize asks the worker only if necessary. Op stream 0 is
+// the legacy default stream and serves the per-thread one too, which orders more than required, never less.
 #include "stream.h"
 
 #include <array>
@@ -31,7 +30,7 @@ Streams& streams() {
   return out;
 }
 constexpr uint32_t kNonBlocking = 1;
-/// Streams that the default stream of a device waits for.
+/// Number of streams that the default stream of a device waits for.
 std::array<std::atomic<int>, kMaxDevices> blocking_streams;
 
 Status create(uint64_t* handle, uint32_t flags, int32_t priority) {
@@ -50,7 +49,7 @@ Status create(uint64_t* handle, uint32_t flags, int32_t priority) {
   return submitted(*session, session->submit(op));
 }
 
-/// Whether the stream's own work is all that a wait for it waits for.
+/// Returns whether a wait for the stream waits for its own work only.
 bool stands_alone(const StreamRef& stream) {
   return stream.id != 0 || blocking_streams[static_cast<size_t>(stream.device)].load() == 0;
 }
@@ -189,8 +188,8 @@ int32_t cudaStreamSetAttribute(uint64_t stream, int32_t attribute, const void* v
   return read_stream(stream, [&](const Stream&) { return accept_stream_attribute(attribute); });
 }
 
-// A callback runs in the calling thread, after the stream's work and before anything that is submitted later:
-// the same order as on a GPU, at the price of a wait.
+// A callback runs in the calling thread, after the stream's work and before anything submitted later: the
+// same order as on a GPU, at the price of a wait.
 int32_t cudaStreamAddCallback(uint64_t stream, void* callback, void* data, uint32_t) {
   if (!callback) return kInvalidValue;
   if (const Status status = cudaStreamSynchronize(stream)) return status;

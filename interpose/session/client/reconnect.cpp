@@ -47,8 +47,7 @@ bool temporary(const Answer& answer) {
   return among(answer.status, {Rpc::unavailable, Rpc::cancelled}) || answer.status == kAborted;
 }
 
-/// Returns whether the service failed internally, or the socket is another program's: neither a refusal nor
-/// "ask again".
+/// Returns whether the service failed internally, or is another program: no refusal and no "ask again".
 bool unclear(const Answer& answer) {
   constexpr int kUnknownCode = 2, kInternal = 13;
   return answer.status == kUnknownCode || answer.status == kInternal;

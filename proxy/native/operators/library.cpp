@@ -97,8 +97,7 @@ constexpr jitc_operators kTable{5, &set_threads, &call, &query, &matmul, &set_no
 }  // namespace
 }  // namespace jitc::operators
 
-/// Version text that the service reads (proxy/backends/software.py) without loading the file. Ends with a
-/// space.
+/// Version text that the service reads without loading it (proxy/backends/software.py). Ends with a space.
 extern "C" __attribute__((visibility("default"), used)) const char jitc_operators_built_for[] =
     "jitc operators built for PyTorch " TORCH_VERSION " ";
 

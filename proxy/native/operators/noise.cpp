@@ -21,8 +21,7 @@ using torch::jit::Stack;
 
 std::atomic<uint64_t> seed{0};
 
-/// Returns the thread's generator, seeded anew: a replay, in another process or later in this one, must
-/// differ.
+/// Returns the thread's generator, seeded anew: a replay, in any process or later here, must differ.
 std::mt19937_64& source() {
   static std::atomic<uint64_t> threads{0};
   thread_local std::mt19937_64 numbers(seed.load() ^ static_cast<uint64_t>(getpid()) << 32 ^ ++threads);
