@@ -1,6 +1,6 @@
 // Kernels that a program compiled for the software device, in shared libraries (jitc/host_kernel.h).
 //
-// They are kernels of module images like all others. Promise: a kernel that is known on a device is found
+// These are kernels of module images like all others. Promise: a kernel that is known on a device is found
 // without a lock or request; nothing is ever destroyed, because another thread may call it.
 #include <memory>
 

@@ -1,6 +1,6 @@
-/* What a process may ask about the service's GPUs without using them; libjitc_interpose.so answers.
+/* Queries of a process about the service's GPUs without using them; libjitc_interpose.so answers.
  *
- * Called by: client_shim (torch.cuda.device_count), interpose/nvml (NVML's questions). Promise: none of these
+ * Called by: client_shim (torch.cuda.device_count), interpose/nvml (NVML's queries). Promise: none of these
  * opens a session. */
 #pragma once
 #include <stdint.h>
@@ -11,11 +11,11 @@
 extern "C" {
 #endif
 
-/* GPUs that the program sees; until it uses CUDA, it may still change CUDA_VISIBLE_DEVICES after this. -1:
- * the service cannot be asked, or has none. */
+/* Returns the number of GPUs that the program sees; until it uses CUDA, it may still change
+ * CUDA_VISIBLE_DEVICES after this. -1: the service is unreachable, or has none. */
 JITC_API int jitc_device_count(void);
 
-/* The service's GPUs, all of them: CUDA_VISIBLE_DEVICES does not limit them, as with NVML. */
+/* GPU of the service. All are described: CUDA_VISIBLE_DEVICES does not limit them, as with NVML. */
 typedef struct jitc_gpu {
   char name[96];
   char uuid[33]; /* 32 hex digits */
@@ -24,9 +24,9 @@ typedef struct jitc_gpu {
   int pci_domain, pci_bus, pci_device;
 } jitc_gpu;
 JITC_API int jitc_gpu_count(void);
-/* 0, or 1: there is no such GPU. */
+/* Returns 0, or 1: there is no such GPU. */
 JITC_API int jitc_gpu_describe(int gpu, jitc_gpu* out);
-/* Bytes; asks through the session of this process on the GPU. 1: it has none. */
+/* Returns bytes, through the session of this process on the GPU. 1: it has none. */
 JITC_API int jitc_gpu_memory(int gpu, uint64_t* free, uint64_t* total);
 
 #ifdef __cplusplus

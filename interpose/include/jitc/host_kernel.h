@@ -1,4 +1,4 @@
-/* Kernels that the program compiles itself for a device that runs no GPU kernels: functions of shared
+/* Kernels that the program compiles for a device that runs no GPU kernels: functions of shared
  * libraries. Operator calls name them by their handle ("jitc::host_kernel").
  *
  * Called by: client_shim (inductor/host_kernels). */
@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/* Reads the library, which need not stay there, and gives a handle of its kernel of that name. Asks no
- * worker. */
+/* Reads the library, which need not stay there, and returns a handle of its kernel of that name. Sends no
+ * request to a worker. */
 JITC_API int jitc_host_kernel_open(const char* path, const char* name, uint64_t* kernel);
-/* The kernel's number on the device, for operator calls. The first time brings the library to the worker and
- * waits for it. Returns a cudaError_t. */
+/* Finds the kernel's number on the device, for operator calls. The first call sends the library to the worker
+ * and waits for it. Returns a cudaError_t. */
 JITC_API int jitc_host_kernel_on(uint64_t kernel, int device, uint64_t* function);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Who is asked for kernels that a program launches past its operators, on a device that runs no kernels.
+/* Server of kernels that a program launches past its operators, on a device that runs no kernels.
  *
  * Called by: client_shim (special/kernels). */
 #pragma once
@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Asked with the kernel's name, as the compiler wrote it, the device and stream, and the launch's arguments.
- * Returns a cudaError_t; 801 (cudaErrorNotSupported): not one that it knows. */
+/* Function called with the kernel's name, as the compiler wrote it, device, stream, and the launch's
+ * arguments. Returns a cudaError_t; 801 (cudaErrorNotSupported): unknown kernel. */
 typedef int (*jitc_kernel_server)(const char* name, int device, void* stream, void** arguments);
 JITC_API void jitc_set_kernel_server(jitc_kernel_server serve);
 

@@ -16,7 +16,7 @@ namespace jitc {
 
 struct Resources;
 
-/// An op that a device has begun and not ended.
+/// Op that a device has begun and not ended.
 struct UnderWay {
   uint64_t sequence = 0;
   bool collective = false;

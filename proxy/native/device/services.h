@@ -26,7 +26,7 @@ class ImageSource {
 struct CommunicatorSegment {
   std::string path;  // empty: there is none
   uint64_t bytes = 0, identity = 0;
-  /// A recovery takes back the joining op; its fence has arrived. Nothing is to be reported.
+  /// True if a recovery rolls the joining op back; its fence has arrived. Nothing is to be reported.
   bool superseded = false;
   uint32_t status = 0;  // without path: cudaError_t and text for the program
   std::string error;

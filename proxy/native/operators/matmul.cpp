@@ -71,7 +71,7 @@ class Product {
   const ops::Matmul& op_;
 };
 
-/// The transposed (row-major) view of op(matrix), with the batch in front.
+/// Returns the transposed (row-major) view of op(matrix), with the batch in front.
 at::Tensor Product::view(const Matrix& matrix, bool input) {
   if (matrix.transpose > 2) throw Malformed("matrix product with an unknown transposition");
   const bool transposed = matrix.transpose != 0;

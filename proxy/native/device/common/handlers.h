@@ -60,7 +60,7 @@ struct HandlerList {
   }
 };
 
-/// True if no op has two handlers in the lists together.
+/// Check that no op has two handlers in the lists together.
 template <class... Lists>
 inline constexpr bool kOneHandlerPerOp = [] {
   std::array<bool, ops::kOps.size()> seen{};

@@ -1,11 +1,11 @@
 // Meeting place of a communicator's ranks before NCCL is available: a file of shared memory that the node
 // service hands out, fresh in every recovery epoch.
 //
-// It carries: the ranks present, the ranks that want the communicator now, NCCL's unique id, and the colors
-// of splits. A rank arrives under a token of its own. Rank 0 publishes an id for exactly one set of tokens,
-// so that an abandoned attempt (a fence between two runs of one epoch) cannot mix with the next. Promises: a
-// rank writes only its own slot (rank 0 also the recipients of an id); only sleep() waits. Words are
-// sequentially consistent: this is no hot path, and correctness depends on the order of publication.
+// The file carries: the ranks present, the ranks that want the communicator now, NCCL's unique id, and the
+// colors of splits. A rank arrives under a token of its own. Rank 0 publishes an id for exactly one set of
+// tokens, so that an abandoned attempt (a fence between two runs of one epoch) cannot mix with the next.
+// Promises: a rank writes only its own slot (rank 0 also the recipients of an id); only sleep() waits. Words
+// are sequentially consistent: this is no hot path, and correctness depends on the order of publication.
 // Called by: Communicator, PeerEndpoint.
 #pragma once
 #include <array>

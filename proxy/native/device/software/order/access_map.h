@@ -1,6 +1,6 @@
 // Latest accesses to memory: pieces with the accesses that a later one may conflict with.
 //
-// Of accesses that are ordered one behind the other only the newest is kept: an access not ordered behind the
+// Only the newest of accesses that are ordered one behind the other is kept: an access not ordered behind the
 // older one is not ordered behind the newer one either, and is reported with it.
 // Lock rule: the device's mutex. Called by: Checker, in the order of the ops.
 #pragma once
