@@ -40,8 +40,7 @@ class AddressSpace {
   /// Frees a block of take or take_small; its range rests (see boundary). False: no block starts there.
   /// *allocation: memory that is no longer needed; 0: none.
   bool give_back(uint64_t address, const LastUse& use, uint64_t* allocation);
-  /// Reserves addresses without memory, at a multiple of the alignment (a power of two); 0: the range is
-  /// full.
+  /// Reserves addresses without memory, at a multiple of the alignment (a power of two); 0: range full.
   uint64_t reserve(uint64_t bytes, uint64_t alignment);
   /// Frees a whole reservation in which nothing is mapped; its range rests. False: there is no such one.
   bool unreserve(uint64_t address, uint64_t bytes);

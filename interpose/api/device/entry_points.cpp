@@ -24,8 +24,7 @@ void* exactly(std::string_view name) {
   return at != end && at->name == name ? at->address : nullptr;
 }
 
-/// Returns the newest function that the program's CUDA version (0: any) has: programs request it by a name
-/// without suffix.
+/// Returns the newest function in that CUDA version (0: any): programs request it by a name without suffix.
 void* newest(const std::string& name, uint32_t version) {
   constexpr uint32_t kWithEdges = 12030;  // the one function here whose arguments changed
   if (name == "cuStreamGetCaptureInfo" && version && version < kWithEdges) return exactly(name + "_v2");
@@ -67,8 +66,7 @@ const char* cudaGetErrorName(int32_t code) {
   const ErrorText* error = error_text(code);
   return error ? error->runtime : "unrecognized error code";
 }
-/// Returns the error's text. After a refusal it adds the subject and advice: PyTorch puts it into its
-/// exception.
+/// Returns the error's text. After a refusal it adds subject and advice: PyTorch puts it into its exception.
 const char* cudaGetErrorString(int32_t code) {
   if (code == kNotSupported && last_refusal()) return last_refusal();
   const ErrorText* error = error_text(code);

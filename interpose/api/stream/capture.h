@@ -31,8 +31,7 @@ void invalidate_capture(uint64_t id);
 
 /// Returns kSuccess, or why nothing may be put on the stream; call it before doing so.
 Status check_capture(const StreamRef& stream);
-/// Refuses a call that a capture cannot contain, giving the reason once; kSuccess if nothing is captured
-/// there.
+/// Refuses a call that a capture cannot contain, giving the reason once; kSuccess if not captured.
 Status refuse_in_capture(const StreamRef& stream, const char* why);
 /// Does the same for a call that concerns all streams of a GPU.
 Status refuse_in_any_capture(const Session& session, const char* why);

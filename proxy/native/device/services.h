@@ -17,8 +17,7 @@ namespace jitc {
 class ImageSource {
  public:
   virtual ~ImageSource() = default;
-  /// Returns the whole image, valid while a module of it may have to be loaded; empty with the reason in
-  /// error.
+  /// Returns the whole image, valid while a module of it may need loading; empty with the reason in error.
   virtual std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) = 0;
 };
 

@@ -12,8 +12,7 @@
 namespace jitc::operators {
 
 using TakeAccess = std::function<void(const jitc_tensor_access&)>;
-/// Lists the accesses; tensors that the operator writes come last, but not for a query, which works on
-/// copies.
+/// Lists the accesses, written tensors last. query: leaves those out, as the query works on copies.
 void list_accesses(std::span<const uint8_t> bytes, bool query, const TakeAccess& take);
 
 }  // namespace jitc::operators

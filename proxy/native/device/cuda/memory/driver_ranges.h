@@ -1,5 +1,4 @@
-// Ranges of memory at addresses chosen by the driver: variables of modules, and pinned memory that kernels
-// may use.
+// Memory ranges that the driver chose: variables of modules, and pinned memory that kernels may use.
 //
 // Promise: an alias (jitc/variable_alias.h) leads to the current place of its variable only. Any thread.
 // Called by: Modules and HostRanges, which maintain it; Memory, which queries it.

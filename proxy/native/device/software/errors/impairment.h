@@ -1,6 +1,6 @@
-// Faults on request, as ops feel them: an op that never ends, a link that is cut or slow.
+// Injected faults and their effect on ops: an op that never ends, a link that is cut or slow.
 //
-// One object for each place where ops pass: the device (every op; hangs.h), and each communicator (every
+// There is one object per place where ops pass: the device (every op; hangs.h), and each communicator (every
 // round of its collectives). Another kind of fault is another Kind here, with its name in Aspects. Lock rule:
 // none, any thread. Called by: Aspects (set), Hangs and Communicator.
 #pragma once

@@ -53,8 +53,7 @@ class Ending {
   void done(const CollectivePosition& at);
   void stopped(const CollectivePosition& at, std::vector<uint64_t> steps);
 
-  /// Ends it on the program's abort. All collectives up to the sequence were submitted, later ones maybe not
-  /// yet.
+  /// Ends it on the program's abort. All collectives up to the sequence were submitted, maybe not later ones.
   void end(uint64_t sequence);
   /// Returns whether collectives in flight must stop. False in a replay, which repeats the original.
   bool ends() const { return ends_.load(); }
