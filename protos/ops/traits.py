@@ -1,4 +1,4 @@
-"""What the executor must know about each device op, besides its layout.
+"""The facts that the executor must know about each device op, besides its layout.
 
 Each op has one line, which the generator turns into ``generated_op_traits.h``. Called by: ``generator.py``, tests.
 Promises: every op has its line, and a line that contradicts the op's description is an error when the code is

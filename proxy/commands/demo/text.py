@@ -1,4 +1,4 @@
-"""What the demo prints: progress, timelines, the table. Called by: command.py."""
+"""The output of the demo: progress, timelines, the table. Called by: command.py."""
 
 from __future__ import annotations
 
