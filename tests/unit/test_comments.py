@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,8 +31,7 @@ def docstrings(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("suffixes", "read"), [((".h", ".cpp"), comments), ((".py",), docstrings)])
-def test_comments_begin_with_a_verb_or_a_noun(suffixes: tuple[str, ...], read: object) -> None:
-    assert callable(read)
+def test_comments_begin_with_a_verb_or_a_noun(suffixes: tuple[str, ...], read: Callable[[Path], Iterator[str]]) -> None:
     files = [path for path in tracked(*(f"{top}/*{one}" for top in PRODUCT for one in suffixes))]
     said = [(path, line) for path in files if not path.name.startswith("generated_") for line in read(path)]
     assert len(said) > 1000

@@ -110,7 +110,7 @@ Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch,
   }
   // To the device: from pageable memory the first row waits for earlier work, from pinned memory the last one
   // for all rows.
-  const size_t waiting = to_device && place_of(src, width).host.pinned ? height - 1 : 0;
+  const size_t waiting = to_device && host_range(src, width).pinned ? height - 1 : 0;
   Status status = kSuccess;
   for (size_t row = 0; row < height && !status; ++row)
     status = copy(dst + row * dst_pitch, src + row * src_pitch, width, stream,

@@ -33,7 +33,9 @@ bool SteadyBlocks::has(const LiveRow& row) const {
   return found != times_.end() && found->second >= kLooks && !restless_.contains(row.block.ordinal);
 }
 
-bool LateBoundary::usable() const { return core_.backend->copier() && core_.backend->hashes_itself(); }
+bool LateBoundary::usable() const {
+  return core_.backend->copier() && core_.backend->activity() && core_.backend->hashes_itself();
+}
 
 bool LateBoundary::learn(uint64_t step) {
   if (!usable() || checkpoints_.empty() || checkpoints_.newest().number + 1 != step) return true;

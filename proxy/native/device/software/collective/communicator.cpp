@@ -1,8 +1,6 @@
 // See communicator.h.
 #include "communicator.h"
 
-#include <thread>
-
 #include "device/software/arithmetic/reduce.h"
 #include "device/software/errors/error.h"
 

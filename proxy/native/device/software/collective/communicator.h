@@ -7,7 +7,6 @@
 #pragma once
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>

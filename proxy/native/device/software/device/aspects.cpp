@@ -31,7 +31,7 @@ bool Aspects::inject(std::string_view kind, const ops::OpHeader& op, std::string
   error = cannot_inject(kind);
   if (!error.empty()) return false;
   const Kind how = kind_of(kind);
-  if (how == Kind::stall) return hangs_.impairment.set(how, op.sequence), true;
+  if (how == Kind::stall) return hangs_.impairment.stall_at(op.sequence), true;
   try {
     communicators_.impair(as<ops::Collective>(op), how);
   } catch (const OpError& failure) {

@@ -13,12 +13,12 @@ constexpr std::chrono::milliseconds kSlow{50};
 }  // namespace
 
 void Impairment::require_link() const {
-  if (feels(Kind::cut, 0))
+  if (feels(Kind::cut))
     refuse(kUnknown, "collective-error", "the connection to the other ranks is cut (injected)");
 }
 
 void Impairment::linger() const {
-  if (feels(Kind::slow, 0)) std::this_thread::sleep_for(kSlow);
+  if (feels(Kind::slow)) std::this_thread::sleep_for(kSlow);
 }
 
 }  // namespace jitc::software

@@ -11,30 +11,30 @@ namespace jitc::software {
 
 class Impairment {
  public:
-  enum class Kind : uint32_t { none, stall, cut, slow };
+  enum class Kind : uint32_t { none = 0, stall = 1, cut = 2, slow = 4 };
 
-  /// sequence: the only op that feels it; 0: every op.
-  void set(Kind how, uint64_t sequence = 0) {
-    sequence_.store(sequence);
-    kind_.store(how);
+  /// Adds a kind to those that are felt from now on.
+  void set(Kind how) { kinds_.fetch_or(static_cast<uint32_t>(how)); }
+  /// Adds a stall: the op of this sequence never ends.
+  void stall_at(uint64_t sequence) {
+    stalled_.store(sequence);
+    set(Kind::stall);
   }
-  void clear() { set(Kind::none); }
+  void clear() { kinds_.store(0); }
   /// Returns whether the op never ends.
-  bool stalls(uint64_t sequence) const { return feels(Kind::stall, sequence); }
+  bool stalls(uint64_t sequence) const {
+    return feels(Kind::stall) && stalled_.load(std::memory_order_relaxed) == sequence;
+  }
   /// Throws OpError where the link is cut.
   void require_link() const;
   /// Waits where the link is slow. The wait is far shorter than those that an abort has to interrupt.
   void linger() const;
 
  private:
-  bool feels(Kind how, uint64_t sequence) const {
-    if (kind_.load(std::memory_order_acquire) != how) return false;
-    const uint64_t only = sequence_.load(std::memory_order_relaxed);
-    return !only || only == sequence;
-  }
+  bool feels(Kind how) const { return kinds_.load(std::memory_order_acquire) & static_cast<uint32_t>(how); }
 
-  std::atomic<Kind> kind_{Kind::none};
-  std::atomic<uint64_t> sequence_{0};
+  std::atomic<uint32_t> kinds_{0};
+  std::atomic<uint64_t> stalled_{0};
 };
 
 }  // namespace jitc::software

@@ -74,6 +74,23 @@ CASE(link_that_is_cut_is_an_error_and_whole_again_after_a_restore) {
   });
 }
 
+CASE(link_that_is_cut_and_slow_is_cut) {
+  Segments segments;
+  segments.make(unique_id(1), 2);
+  run_ranks(2, [&](int rank) {
+    Session s(segments);
+    const uint64_t comm = s.communicator(1, 2, rank);
+    const uint64_t data = s.upload(std::vector<float>(kCount, 1.0f));
+    if (rank == 1) {
+      inject(s, "cut-link", comm, data, kCount);
+      inject(s, "slow-link", comm, data, kCount);
+    }
+    reduce(s, comm, data, kCount);
+    if (rank == 1) CHECK_EQUAL(s.sink.wait_fault().cause, "collective-error");
+    s.backend->fence();
+  });
+}
+
 CASE(link_says_who_waits_and_who_has_not_come) {
   Segments segments;
   segments.make(unique_id(1));
