@@ -143,7 +143,7 @@ int guarded(Body&& body) noexcept {
     if (forked()) return kInitializationError;
     return body();
   } catch (const std::bad_alloc&) {
-    return kOutOfMemory;
+    return kMemoryAllocation;
   } catch (...) {
     return kUnknown;
   }

@@ -12,13 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "jitc/generated_errors.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc::session {
 
-inline constexpr uint32_t kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3,
-                          kDevicesUnavailable = 46, kNoDevice = 100, kInvalidDevice = 101,
-                          kInvalidHandle = 400, kNotReady = 600, kNotSupported = 801, kUnknown = 999;
+using namespace errors;  // cudaError_t
 
 struct Result {
   uint32_t status = kSuccess;

@@ -176,6 +176,18 @@ bool with_type(OpId id, Handler&& handler) {{
   return false;
 }}
 
+/// A handler made of several: each takes the ops of one type, and one with `const auto&` all others.
+template <class... Handlers>
+struct Overloaded : Handlers... {{
+  using Handlers::operator()...;
+}};
+
+/// Returns the op as an op of that type; null if it is another one. The record must be whole.
+template <class Op>
+const Op* as_if(const OpHeader& op) {{
+  return op.op == static_cast<uint16_t>(Op::kId) ? reinterpret_cast<const Op*>(&op) : nullptr;
+}}
+
 /// Calls handler(op) with the op as what it is. The record must be whole.
 template <class Handler>
 bool visit(const OpHeader& op, Handler&& handler) {{

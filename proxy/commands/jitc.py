@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 NOW_SECONDS = 10
 FOREVER_MS = 0xFFFF_FFFF
 _TRIGGERS = "write boundary=12,phase=backward[,skip=5], op=1234 or after=100"
+_GPU = number(Number(0, GPUS_MOST - 1))
 #: What a trigger's numbers are called in the message, and the least of each.
 _NUMBERS = {"boundary": ("boundary", 0), "skip": ("skip", 0), "op": ("sequence", 1), "after": ("operations", 1)}
 
@@ -221,7 +222,18 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Every command explains itself: jitc COMMAND --help.",
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for add in (_add_run, _add_questions, _add_inject, _add_validate, _add_gpu):
+        add(commands)
+    for name, text, act in (
+        ("preload-path", "print the path for LD_PRELOAD", _preload_path),
+        ("version", "print the version", _version),
+    ):
+        commands.add_parser(name, help=text, description=text).set_defaults(act=act)
+    _add_demo(commands)
+    return parser
 
+
+def _add_run(commands: Any) -> None:
     run = commands.add_parser(
         "run", help="run a program on a private service",
         description="Starts a service of its own, runs the program with the interposer preloaded, and cleans up. "
@@ -236,20 +248,19 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="what to run, after --")
     run.set_defaults(act=_run)
 
-    status = _asking(commands, "status", "GPUs, workers and sessions of the service", _status)
-    status.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
-    report = _asking(commands, "report", "recoveries so far: cause, decision, phases, bytes", _report)
-    report.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
+
+def _add_questions(commands: Any) -> None:
+    _with_json(_asking(commands, "status", "GPUs, workers and sessions of the service", _status))
+    report = _with_json(_asking(commands, "report", "recoveries so far: cause, decision, phases, bytes", _report))
     for name, text in (("html", "draw the timeline of all ranks, as a page for a browser"),
                        ("trace", "write the timeline as trace events, for Perfetto")):  # fmt: skip
         report.add_argument(f"--{name}", type=output_file, metavar="FILE", help=f"{text}; - is standard output")
 
+
+def _add_inject(commands: Any) -> None:
     inject = _asking(commands, "inject", "make a fault happen, to see the recovery", _inject)
-    inject.add_argument(
-        "fault", metavar="FAULT",
-        help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}",
-    )  # fmt: skip
-    inject.add_argument("--gpu", type=number(Number(0, GPUS_MOST - 1)), required=True, metavar="N", help="on which GPU")
+    inject.add_argument("fault", metavar="FAULT", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    inject.add_argument("--gpu", type=_GPU, required=True, metavar="N", help="on which GPU")
     inject.add_argument(
         "--at", metavar="TRIGGER",
         help="when (now, if not given): boundary=12,phase=backward[,skip=5] in the minibatch after that boundary "
@@ -257,34 +268,26 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     inject.add_argument("--wait", action="store_true", help="until it has fired, and say so")
 
-    validate = _asking(
-        commands, "validate", "run a minibatch of the job on a GPU twice and compare: can the job be guaranteed?",
-        _validate,
-    )  # fmt: skip
+
+def _add_validate(commands: Any) -> None:
+    text = "run a minibatch of the job on a GPU twice and compare: can the job be guaranteed?"
+    validate = _asking(commands, "validate", text, _validate)
+    validate.add_argument("--gpu", type=_GPU, required=True, metavar="N", help="a GPU that the job uses")
     validate.add_argument(
-        "--gpu", type=number(Number(0, GPUS_MOST - 1)), required=True, metavar="N", help="a GPU that the job uses"
-    )
-    validate.add_argument(
-        "--timeout",
-        type=seconds(Seconds(1, 1e6, "do not wait")),
-        default=600,
-        metavar="S",
+        "--timeout", type=seconds(Seconds(1, 1e6, "do not wait")), default=600, metavar="S",
         help="for a verdict (%(default)s)",
-    )
-    validate.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
-
-    gpu = commands.add_parser("gpu", help="tell the service of a GPU", description="Tells the service of a GPU.")
-    returned = _asking(
-        gpu.add_subparsers(metavar="WHAT", required=True), "return",
-        "a GPU that was lost can be used again: its ranks move home at their next boundary", _return_gpu,
     )  # fmt: skip
-    returned.add_argument("gpu", type=number(Number(0, GPUS_MOST - 1)), metavar="N", help="which GPU")
+    _with_json(validate)
 
-    for name, text, act in (
-        ("preload-path", "print the path for LD_PRELOAD", _preload_path),
-        ("version", "print the version", _version),
-    ):
-        commands.add_parser(name, help=text, description=text).set_defaults(act=act)
+
+def _add_gpu(commands: Any) -> None:
+    gpu = commands.add_parser("gpu", help="tell the service of a GPU", description="Tells the service of a GPU.")
+    text = "a GPU that was lost can be used again: its ranks move home at their next boundary"
+    returned = _asking(gpu.add_subparsers(metavar="WHAT", required=True), "return", text, _return_gpu)
+    returned.add_argument("gpu", type=_GPU, metavar="N", help="which GPU")
+
+
+def _add_demo(commands: Any) -> None:
     demo = commands.add_parser(
         "demo", help="train a small GPT, kill its GPU, compare",
         description="Trains examples/train_gpt.py three times on two software GPUs: without a fault, with the worker "
@@ -295,6 +298,10 @@ def _parser() -> argparse.ArgumentParser:
         "--steps", type=number(Number(3, 10_000)), default=20, metavar="N", help="of each run (%(default)s)"
     )
     demo.set_defaults(act=_demo)
+
+
+def _with_json(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    parser.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
     return parser
 
 

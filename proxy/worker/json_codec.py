@@ -36,6 +36,7 @@ def from_document(document: dict[str, Any], message: Message) -> None:
         if field.is_repeated:
             _fill_repeated(field, value, getattr(message, field.name))
         elif field.type == FieldDescriptor.TYPE_MESSAGE:
+            getattr(message, field.name).SetInParent()  # also where it has no content
             from_document(value, getattr(message, field.name))
         else:
             setattr(message, field.name, _scalar(field, value))

@@ -27,11 +27,11 @@ Status run_guarded(Call&& call, Status in_child, Status no_memory, Status unknow
 
 template <bool kNeedsService, class Call>
 Status guard_cudart(Call&& call) noexcept {
-  return keep_error(run_guarded<kNeedsService>(call, kInitializationError, kOutOfMemory, kUnknown));
+  return keep_error(run_guarded<kNeedsService>(call, kInitializationError, kMemoryAllocation, kUnknown));
 }
 template <bool kNeedsService, class Call>
 Status guard_driver(Call&& call) noexcept {
-  return run_guarded<kNeedsService>(call, kInitializationError, kOutOfMemory, kUnknown);
+  return run_guarded<kNeedsService>(call, kInitializationError, kMemoryAllocation, kUnknown);
 }
 template <bool kNeedsService, class Call>
 Status guard_nccl(Call&& call) noexcept {

@@ -31,7 +31,7 @@ Status from_result(uint32_t status) {
 Status too_many(const char* what, size_t most) {
   session::message_once("this program has " + std::to_string(most) + " " + what +
                         ", and one program may not have more: destroy those that are not needed any more");
-  return kOutOfMemory;
+  return kMemoryAllocation;
 }
 
 Status not_submitted(const session::Session& session) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "jitc/generated_errors.h"
+
 namespace jitc::session {
 class Session;
 }
@@ -15,12 +17,7 @@ namespace jitc::api {
 
 using Status = int32_t;
 
-/// cudaError_t; an error that the driver's API also has, has the same number there.
-inline constexpr Status kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3,
-                        kInvalidPitch = 12, kInvalidMemcpyDirection = 21, kInvalidDeviceFunction = 98,
-                        kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200, kInvalidContext = 201,
-                        kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kAlreadyRegistered = 712,
-                        kNotRegistered = 713, kNotSupported = 801, kExternalDevice = 911, kUnknown = 999;
+using namespace errors;  // cudaError_t
 /// ncclResult_t.
 inline constexpr Status kNcclUnhandledCudaError = 1, kNcclSystemError = 2, kNcclInternalError = 3,
                         kNcclInvalidArgument = 4, kNcclInvalidUsage = 5, kNcclRemoteError = 6;

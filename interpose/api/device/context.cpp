@@ -16,10 +16,10 @@ Status no_device() { return visible_count() ? kInvalidDevice : kNoDevice; }
 }  // namespace
 
 int32_t cuCtxDisablePeerAccess(uint64_t peer) {
-  return device_of_context(peer) >= 0 ? kSuccess : kInvalidContext;
+  return device_of_context(peer) >= 0 ? kSuccess : kDeviceUninitialized;
 }
 int32_t cuCtxEnablePeerAccess(uint64_t peer, uint32_t) {
-  return device_of_context(peer) >= 0 ? kSuccess : kInvalidContext;
+  return device_of_context(peer) >= 0 ? kSuccess : kDeviceUninitialized;
 }
 int32_t cuDevicePrimaryCtxRetain(uint64_t* context, int32_t device) {
   if (!context) return kInvalidValue;
@@ -47,7 +47,7 @@ int32_t cuCtxGetCurrent(uint64_t* context) {
 int32_t cuCtxSetCurrent(uint64_t context) {
   if (!context) return forget_chosen_device(), kSuccess;
   const int device = device_of_context(context);
-  return device < 0 ? kInvalidContext : set_current_device(device);
+  return device < 0 ? kDeviceUninitialized : set_current_device(device);
 }
 int32_t cuCtxPushCurrent_v2(uint64_t context) {
   context_stack.push_back(current_device());
@@ -56,7 +56,7 @@ int32_t cuCtxPushCurrent_v2(uint64_t context) {
   return status;
 }
 int32_t cuCtxPopCurrent_v2(uint64_t* context) {
-  if (context_stack.empty()) return kInvalidContext;
+  if (context_stack.empty()) return kDeviceUninitialized;
   if (context) *context = context_of(current_device());
   const int device = context_stack.back();
   context_stack.pop_back();

@@ -45,7 +45,7 @@ int32_t cuGetProcAddress_v2(const char* symbol, void** function, int32_t version
   if (!symbol || !function) return kInvalidValue;
   *function = newest(symbol, static_cast<uint32_t>(version));
   if (status) *status = *function ? kFound : kSymbolNotFound;
-  return *function ? kSuccess : kNotFound;
+  return *function ? kSuccess : kSymbolNotFound;
 }
 int32_t cuGetProcAddress(const char* symbol, void** function, int32_t version, uint64_t flags) {
   return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
@@ -56,7 +56,7 @@ int32_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, ui
   *function = newest(symbol, version);
   if (found) *found = *function ? kFound : kSymbolNotFound;
   // If the caller gave no place for the answer, the status must report it.
-  return *function || found ? kSuccess : kNotFound;
+  return *function || found ? kSuccess : kSymbolNotFound;
 }
 int32_t cudaGetDriverEntryPoint(const char* symbol, void** function, uint64_t flags, int32_t* found) {
   return cudaGetDriverEntryPointByVersion(symbol, function, 0, flags, found);

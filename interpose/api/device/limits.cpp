@@ -13,7 +13,6 @@
 
 namespace jitc::api {
 namespace {
-constexpr Status kUnsupported = 215;
 /// Defaults by number (cudaLimit, CUlimit): stack, printf buffer, heap, depth of synchronization (which no
 /// driver of CUDA 12 or later supports), pending launches, L2 fetch granularity, persisting L2 cache.
 constexpr std::array<size_t, 7> kDefaults{1 << 10, 1 << 20, 8 << 20, 2, 2048, 64, 0};
@@ -35,14 +34,14 @@ Set* limit_of(int32_t number) {
 int32_t cudaDeviceGetLimit(size_t* value, int32_t number) {
   const Set* const limit = limit_of(number);
   if (!value) return kInvalidValue;
-  if (!limit) return kUnsupported;
+  if (!limit) return kUnsupportedLimit;
   *value = limit->known ? limit->value.load() : kDefaults[static_cast<size_t>(number)];
   return kSuccess;
 }
 
 int32_t cudaDeviceSetLimit(int32_t number, size_t value) {
   Set* const limit = limit_of(number);
-  if (!limit) return kUnsupported;
+  if (!limit) return kUnsupportedLimit;
   Status status = kSuccess;
   Session* const session = current_session(&status);
   if (!session) return status;

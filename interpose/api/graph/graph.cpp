@@ -38,7 +38,6 @@ Executables& executables() {
   return out;
 }
 
-constexpr Status kIllegalState = 401, kUpdateFailure = 910;
 constexpr int32_t kTopologyChanged = 2;
 constexpr int32_t kRelaxed = 2;
 constexpr uint64_t kFlags = 0xff;  // above it is CUDA 11's pointer to an error node
@@ -89,7 +88,7 @@ int32_t cudaStreamBeginCapture(uint64_t stream, int32_t mode) {
   StreamRef ref;
   if (const Status status = find_stream(stream, &ref)) return status;
   if (mode < 0 || mode > kRelaxed) return kInvalidValue;
-  if (!ref.id) return kCaptureUnsupported;
+  if (!ref.id) return kStreamCaptureUnsupported;
   if (capture_of(ref).id) return kIllegalState;
   // Copies to the process in flight cannot be waited for later: the stream is being captured then.
   if (const Status status = wait_for_host_copies(0, 0)) return status;
@@ -108,18 +107,19 @@ int32_t cudaStreamEndCapture(uint64_t stream, uint64_t* graph) {
   if (const Status status = find_stream(stream, &ref)) return status;
   const CaptureView view = capture_of(ref);
   if (!view.id) return kIllegalState;
-  if (view.origin != ref.id) return invalidate_capture(view.id), kCaptureUnmatched;
-  if (view.mode != kRelaxed && !view.same_thread) return invalidate_capture(view.id), kCaptureWrongThread;
+  if (view.origin != ref.id) return invalidate_capture(view.id), kStreamCaptureUnmatched;
+  if (view.mode != kRelaxed && !view.same_thread)
+    return invalidate_capture(view.id), kStreamCaptureWrongThread;
   const uint64_t handle = graphs().add({ref.session, 0});
   uint64_t nodes = 0;
   Status status = take_graph(ref, handle, &nodes);
   end_capture(view.id);
   if (!status && view.invalid) {
     destroy(*ref.session, handle);
-    status = kCaptureInvalidated;
+    status = kStreamCaptureInvalidated;
   }
   Graph gone;
-  if (status) return graphs().remove(handle, &gone), view.invalid ? kCaptureInvalidated : status;
+  if (status) return graphs().remove(handle, &gone), view.invalid ? kStreamCaptureInvalidated : status;
   graphs().update(handle, [&](Graph& one) { one.nodes = nodes; });
   *graph = handle;
   return kSuccess;
@@ -128,7 +128,7 @@ int32_t cudaStreamEndCapture(uint64_t stream, uint64_t* graph) {
 int32_t cudaStreamIsCapturing(uint64_t stream, int32_t* status) {
   StreamRef ref;
   if (!status) return kInvalidValue;
-  if (!is_known_stream(stream)) return kInvalidHandle;
+  if (!is_known_stream(stream)) return kInvalidResourceHandle;
   *status = kNotCapturing;
   if (!has_session(current_device()) || find_stream(stream, &ref)) return kSuccess;
   const CaptureView view = capture_of(ref);
@@ -173,7 +173,7 @@ int32_t cudaGraphExecUpdate(uint64_t executable, uint64_t graph, void* result) {
   if (!executables().get(executable, &old) || !graphs().get(graph, &found)) return kInvalidValue;
   const bool fits = old.session == found.session && old.nodes == found.nodes;
   if (result) *static_cast<UpdateResult*>(result) = {fits ? 0 : kTopologyChanged, 0, 0};
-  if (!fits) return kUpdateFailure;
+  if (!fits) return kGraphExecUpdateFailure;
   if (const Status status = destroy_executable(*old.session, executable)) return status;
   return instantiate(old, executable, graph);
 }
@@ -185,7 +185,7 @@ int32_t cudaGraphLaunch(uint64_t executable, uint64_t stream) {
   if (!executables().get(executable, &found)) return kInvalidValue;
   // The default stream means the graph's own device.
   if (ref.session != found.session) {
-    if (ref.id) return kInvalidHandle;
+    if (ref.id) return kInvalidResourceHandle;
     ref = {found.session, 0, device_of(found.session)};
   }
   auto op = on_stream<ops::GraphLaunch>(ref.id);

@@ -149,7 +149,7 @@ int32_t cudaHostAlloc(void** pointer, size_t bytes, uint32_t flags) {
   Session* session = nullptr;
   void* memory = allocate_shared(bytes, &session);
   if (!memory) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return kOutOfMemory;
+  if (memory == MAP_FAILED) return kMemoryAllocation;
   HostTable& host = table();
   std::unique_lock lock(host.mutex);
   host.ranges[reinterpret_cast<uint64_t>(memory)] = {bytes, flags, true, session};
@@ -166,11 +166,11 @@ int32_t cudaHostRegister(void* pointer, size_t bytes, uint32_t flags) {
   std::unique_lock lock(host.mutex);
   const auto next = host.ranges.lower_bound(address);
   if (find(host, address, 1) || (next != host.ranges.end() && next->first < address + bytes))
-    return kAlreadyRegistered;
+    return kHostMemoryAlreadyRegistered;
   host.ranges[address] = {bytes, flags, false, nullptr};
   return kSuccess;
 }
-int32_t cudaHostUnregister(void* pointer) { return remove(pointer, false, kNotRegistered); }
+int32_t cudaHostUnregister(void* pointer) { return remove(pointer, false, kHostMemoryNotRegistered); }
 int32_t cudaHostGetDevicePointer(uint64_t* device_pointer, void* pointer, uint32_t) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   const HostRange there = host_range(address, 1);

@@ -5,7 +5,7 @@
 namespace jitc::api {
 namespace {
 
-constexpr LaunchErrors kDriverErrors{kInvalidHandle, kInvalidValue};
+constexpr LaunchErrors kDriverErrors{kInvalidResourceHandle, kInvalidValue};
 enum Extra : uint64_t { kEnd = 0, kBufferPointer = 1, kBufferSize = 2 };
 
 /// Reads the packed buffer that the extra list names: pairs of a key and a value, up to kEnd.

@@ -42,7 +42,7 @@ Status read_attribute(const Function& function, int32_t attribute, int32_t* valu
 
 Function* function_on(uint64_t kernel, int32_t device, Status* why) {
   Kernel* known = find_kernel(kernel);
-  if (!known) return *why = kInvalidHandle, nullptr;
+  if (!known) return *why = kInvalidResourceHandle, nullptr;
   Session* session = session_of(device, why);
   return session ? known->on(*session, device, why) : nullptr;
 }
@@ -108,34 +108,34 @@ int32_t cudaFuncGetParamInfo(const void* host_function, size_t index, size_t* of
 
 int32_t cuFuncGetAttribute(int32_t* value, int32_t attribute, uint64_t kernel) {
   Status status = kSuccess;
-  const Function* function = current_function(kernel, kInvalidHandle, &status);
+  const Function* function = current_function(kernel, kInvalidResourceHandle, &status);
   return function ? read_attribute(*function, attribute, value) : status;
 }
 int32_t cuFuncSetAttribute(uint64_t kernel, int32_t attribute, int32_t value) {
   Status status = kSuccess;
-  Function* function = current_function(kernel, kInvalidHandle, &status);
+  Function* function = current_function(kernel, kInvalidResourceHandle, &status);
   return function ? set_attribute(*function, attribute, value) : status;
 }
 int32_t cuFuncSetCacheConfig(uint64_t kernel, int32_t) {
-  return find_kernel(kernel) ? kSuccess : kInvalidHandle;
+  return find_kernel(kernel) ? kSuccess : kInvalidResourceHandle;
 }
 int32_t cuFuncGetName(const char** name, uint64_t kernel) {
   if (!name) return kInvalidValue;
   const Kernel* known = find_kernel(kernel);
-  if (!known) return kInvalidHandle;
+  if (!known) return kInvalidResourceHandle;
   *name = known->name().c_str();
   return kSuccess;
 }
 int32_t cuFuncGetParamInfo(uint64_t kernel, size_t index, size_t* offset, size_t* bytes) {
   Status status = kSuccess;
-  const Function* function = current_function(kernel, kInvalidHandle, &status);
+  const Function* function = current_function(kernel, kInvalidResourceHandle, &status);
   return function ? parameter_info(*function, index, offset, bytes) : status;
 }
 
 int32_t cuKernelGetFunction(uint64_t* function, uint64_t kernel) {
   if (!function) return kInvalidValue;
   Status status = kSuccess;
-  if (!current_function(kernel, kInvalidHandle, &status)) return status;
+  if (!current_function(kernel, kInvalidResourceHandle, &status)) return status;
   *function = kernel;
   return kSuccess;
 }

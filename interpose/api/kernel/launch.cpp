@@ -20,7 +20,6 @@
 namespace jitc::api {
 namespace {
 
-constexpr Status kMissingConfiguration = 52, kInvalidConfiguration = 9;
 constexpr LaunchErrors kRuntimeErrors{kInvalidDeviceFunction, kInvalidConfiguration};
 
 /// Attributes whose meaning does not depend on the process.

@@ -11,8 +11,6 @@
 namespace jitc::api {
 namespace {
 
-constexpr Status kOutOfResources = 701, kCooperativeTooLarge = 720, kInvalidClusterSize = 912;
-
 bool within(uint32_t value, uint32_t most) { return value - 1 < most; }
 
 uint64_t product(const Dim3& of) { return uint64_t{of.x} * of.y * of.z; }
@@ -27,7 +25,8 @@ Status check_shape(const Function& function, const Shape& shape, Status bad_shap
     return bad_shape;
   const uint64_t in_block = product(shape.block);
   if (in_block > function.most_threads_in_block) return bad_shape;
-  if (in_block > static_cast<uint64_t>(function.attributes[Function::kMaxThreads])) return kOutOfResources;
+  if (in_block > static_cast<uint64_t>(function.attributes[Function::kMaxThreads]))
+    return kLaunchOutOfResources;
   const auto most = static_cast<uint64_t>(function.attributes[Function::kMaxDynamicShared]);
   return shape.shared > most ? kInvalidValue : kSuccess;
 }
@@ -80,7 +79,7 @@ Status check_cooperative(Function& function, const Shape& shape, LaunchAttribute
   uint64_t blocks = 0;
   if (occupancy(function, ops::OccupancyKind::active_blocks, query_of(shape), &blocks)) return kSuccess;
   const uint64_t grid = product(shape.grid);
-  return grid > blocks * function.multiprocessors ? kCooperativeTooLarge : kSuccess;
+  return grid > blocks * function.multiprocessors ? kCooperativeLaunchTooLarge : kSuccess;
 }
 
 }  // namespace

@@ -108,7 +108,8 @@ Status runtime_clusters(const void* host_function, ops::OccupancyKind kind, cons
 Status driver_clusters(uint64_t kernel, ops::OccupancyKind kind, const void* config, int32_t* out) {
   if (!config) return kInvalidValue;
   const auto& c = *static_cast<const DriverLaunchConfig*>(config);
-  return of_clusters(kernel, kInvalidHandle, kind, {c.grid, c.block, c.shared}, c.attributes, c.count, out);
+  return of_clusters(kernel, kInvalidResourceHandle, kind, {c.grid, c.block, c.shared}, c.attributes, c.count,
+                     out);
 }
 
 }  // namespace
@@ -151,15 +152,15 @@ int32_t cudaOccupancyMaxPotentialClusterSize(int32_t* answer, const void* host_f
 
 int32_t cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t* blocks, uint64_t kernel, int32_t block,
                                                              size_t shared, uint32_t flags) {
-  return active_blocks(kernel, kInvalidHandle, block, shared, flags, blocks);
+  return active_blocks(kernel, kInvalidResourceHandle, block, shared, flags, blocks);
 }
 int32_t cuOccupancyMaxActiveBlocksPerMultiprocessor(int32_t* blocks, uint64_t kernel, int32_t block,
                                                     size_t shared) {
-  return active_blocks(kernel, kInvalidHandle, block, shared, 0, blocks);
+  return active_blocks(kernel, kInvalidResourceHandle, block, shared, 0, blocks);
 }
 int32_t cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared, uint64_t kernel, int32_t blocks,
                                                 int32_t block) {
-  return available_shared(kernel, kInvalidHandle, blocks, block, shared);
+  return available_shared(kernel, kInvalidResourceHandle, blocks, block, shared);
 }
 int32_t cuOccupancyMaxActiveClusters(int32_t* answer, uint64_t kernel, const void* config) {
   return driver_clusters(kernel, ops::OccupancyKind::active_clusters, config, answer);

@@ -92,7 +92,7 @@ uint64_t span_of(size_t pitch, size_t width, size_t height) { return pitch * (he
 
 Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch, size_t width, size_t height,
                  const StreamRef& stream, bool wait) {
-  if (width > dst_pitch || width > src_pitch) return kInvalidPitch;
+  if (width > dst_pitch || width > src_pitch) return kInvalidPitchValue;
   if (!width || !height) return kSuccess;
   if (dst_pitch == width && src_pitch == width) return copy(dst, src, width * height, stream, wait);
   const Place to = place_of(dst, span_of(dst_pitch, width, height));

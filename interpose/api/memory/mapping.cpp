@@ -70,7 +70,7 @@ int32_t cuMemAddressReserve(uint64_t* address, size_t bytes, size_t alignment, u
   Session* session = current_session(&status);
   if (!session) return status;
   *address = addresses_of(*session).reserve(bytes, alignment);
-  return *address ? kSuccess : kOutOfMemory;
+  return *address ? kSuccess : kMemoryAllocation;
 }
 int32_t cuMemAddressFree(uint64_t address, size_t bytes) {
   Session* session = Node::instance().owner(address);
@@ -82,7 +82,7 @@ int32_t cuMemCreate(uint64_t* handle, size_t bytes, const AllocationProp* proper
   Status status = check(properties);
   Session* session = status ? nullptr : session_of(properties->location.id, &status);
   if (!session) return status;
-  if (bytes > session->address_bytes()) return kOutOfMemory;
+  if (bytes > session->address_bytes()) return kMemoryAllocation;
   ops::MemoryHold op;
   op.handle = memories().add({session, bytes, *properties});
   op.bytes = bytes;

@@ -53,7 +53,7 @@ Status fill(uint64_t address, uint64_t bytes, uint32_t value, uint32_t width, ui
 
 /// Maps memory at an address that the session has chosen (0: none was left).
 Status map_memory(Session& session, uint64_t address, uint64_t bytes) {
-  if (!address) return kOutOfMemory;
+  if (!address) return kMemoryAllocation;
   ops::Allocate op;
   op.address = address;
   op.bytes = (bytes + kPage - 1) / kPage * kPage;
@@ -79,7 +79,7 @@ Status allocate_small(Session& session, uint64_t bytes, uint64_t* address) {
   Status status = from_result(session.status());
   while (!status && !(*address = space.take_small(bytes))) {
     status = add_slab(session, space);
-    if (status == kOutOfMemory && use_what_rests(session, space)) status = kSuccess;
+    if (status == kMemoryAllocation && use_what_rests(session, space)) status = kSuccess;
   }
   return status;
 }
@@ -111,7 +111,7 @@ Status allocate(Session& session, uint64_t bytes, uint64_t* address) {
   if (!address) return kInvalidValue;
   *address = 0;
   if (!bytes) return kSuccess;
-  if (bytes > session.address_bytes()) return kOutOfMemory;
+  if (bytes > session.address_bytes()) return kMemoryAllocation;
   if (bytes <= SmallBlocks::kLargest) return allocate_small(session, bytes, address);
   AddressSpace& space = addresses_of(session);
   const uint64_t taken = space.take(bytes);
@@ -156,7 +156,7 @@ int32_t cudaMallocAsync(uint64_t* address, size_t bytes, uint64_t stream) {
 int32_t cudaMallocPitch(uint64_t* address, size_t* pitch, size_t width, size_t height) {
   if (!pitch) return kInvalidValue;
   *pitch = (width + kPitch - 1) / kPitch * kPitch;
-  if (height && *pitch > SIZE_MAX / height) return kOutOfMemory;
+  if (height && *pitch > SIZE_MAX / height) return kMemoryAllocation;
   return cudaMalloc(address, *pitch * height);
 }
 int32_t cudaFree(uint64_t address) {
@@ -191,7 +191,7 @@ int32_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 int32_t cuMemGetAddressRange_v2(uint64_t* base, size_t* bytes, uint64_t address) {
   Block block;
-  if (!device_range(address, 0, &block)) return kNotFound;
+  if (!device_range(address, 0, &block)) return kSymbolNotFound;
   if (base) *base = block.address;
   if (bytes) *bytes = block.bytes;
   return kSuccess;
@@ -205,7 +205,7 @@ int32_t cudaMemset(uint64_t address, int32_t value, size_t count) {
 }
 int32_t cudaMemset2DAsync(uint64_t address, size_t pitch, int32_t value, size_t width, size_t height,
                           uint64_t stream) {
-  if (width > pitch) return kInvalidPitch;
+  if (width > pitch) return kInvalidPitchValue;
   if (pitch == width) return cudaMemsetAsync(address, value, width * height, stream);
   Status status = kSuccess;
   for (size_t row = 0; row < height && !status; ++row)

@@ -11,7 +11,6 @@
 namespace jitc::api {
 namespace {
 
-constexpr Status kInvalidSymbol = 13;
 enum CopyKind : int32_t { kToDevice = 1, kFromDevice = 2, kInDevice = 3, kByAddress = 4 };
 
 Status variable_of(const void* symbol, Session& session, int device, Wanted wanted, Block* out) {

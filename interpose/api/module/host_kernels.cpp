@@ -12,8 +12,6 @@
 namespace jitc::api {
 namespace {
 
-constexpr Status kNoDevice = 100;
-
 Status open_kernel(const char* path, const char* name, uint64_t* kernel) {
   std::vector<std::byte> bytes;
   if (!name || !kernel) return kInvalidValue;
@@ -29,7 +27,7 @@ Status open_kernel(const char* path, const char* name, uint64_t* kernel) {
 
 Status kernel_on(uint64_t kernel, int device, uint64_t* function) {
   Kernel* const known = known_kernel(kernel);
-  if (!known || !function) return kInvalidHandle;
+  if (!known || !function) return kInvalidResourceHandle;
   Status status = kSuccess;
   Session* const session = session_of(device, &status);
   if (!session) return status ? status : kNoDevice;

@@ -17,7 +17,6 @@ namespace {
 
 constexpr uint64_t kPart = 1u << 20;  // an image_part carries at most this much
 constexpr uint32_t kWrapperMagic = 0x466243b1, kFatBinaryMagic = 0xba55ed50;
-constexpr Status kFileNotFound = 301;
 
 /// Structure that nvcc puts into programs and registers (__fatBinC_Wrapper_t).
 struct Wrapper {
@@ -118,11 +117,11 @@ Status read_image(const char* path, std::vector<std::byte>* out) {
   std::byte buffer[1 << 16];
   while (const size_t got = std::fread(buffer, 1, sizeof buffer, file.get()))
     out->insert(out->end(), buffer, buffer + got);
-  if (std::ferror(file.get()) || out->size() < sizeof(FatBinaryHeader)) return kInvalidImage;
+  if (std::ferror(file.get()) || out->size() < sizeof(FatBinaryHeader)) return kInvalidKernelImage;
   const size_t size = out->size();
   out->resize(size + sizeof(Elf64_Ehdr));  // zeros: no header is read past the end, text ends
   const auto image = image_at(out->data(), size);
-  return !image.empty() && image.size() <= size + 1 ? kSuccess : kInvalidImage;
+  return !image.empty() && image.size() <= size + 1 ? kSuccess : kInvalidKernelImage;
 }
 
 ImageHash hash_of(std::span<const std::byte> image) {

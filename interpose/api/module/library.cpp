@@ -30,7 +30,7 @@ int32_t cuLibraryLoadData(uint64_t* library, const void* image, int32_t* options
   if (!library || !image) return kInvalidValue;
   const auto bytes = image_at(image);
   answer_jit_options("cuLibraryLoadData", bytes, count, options, values);
-  return bytes.empty() ? kInvalidImage : add(library, {bytes.begin(), bytes.end()});
+  return bytes.empty() ? kInvalidKernelImage : add(library, {bytes.begin(), bytes.end()});
 }
 int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* options, void** values,
                               uint32_t count, int32_t*, void**, uint32_t) {
@@ -42,7 +42,7 @@ int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* opti
 }
 int32_t cuLibraryUnload(uint64_t library) {
   Library gone;
-  if (!libraries().remove(library, &gone)) return kInvalidHandle;
+  if (!libraries().remove(library, &gone)) return kInvalidResourceHandle;
   forget_library_modules(*gone.image);
   forget_kernels(*gone.image);
   forget_variables(*gone.image);
@@ -53,14 +53,14 @@ int32_t cuLibraryUnload(uint64_t library) {
 int32_t cuLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name) {
   Library found;
   if (!kernel || !name) return kInvalidValue;
-  if (!libraries().get(library, &found)) return kInvalidHandle;
+  if (!libraries().get(library, &found)) return kInvalidResourceHandle;
   return get_kernel(*found.image, name, current_device(), kernel);
 }
 int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) {
   Library found;
   Status status = kSuccess;
   if (!module) return kInvalidValue;
-  if (!libraries().get(library, &found)) return kInvalidHandle;
+  if (!libraries().get(library, &found)) return kInvalidResourceHandle;
   Session* session = current_session(&status);
   if (!session || !found.image->module_on(*session, current_device(), &status)) return status;
   *module = library_module(*found.image, current_device());
@@ -69,7 +69,7 @@ int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) {
 int32_t cuLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) {
   Library found;
   if (!name) return kInvalidValue;
-  if (!libraries().get(library, &found)) return kInvalidHandle;
+  if (!libraries().get(library, &found)) return kInvalidResourceHandle;
   return get_variable(*found.image, name, current_device(), address, bytes);
 }
 

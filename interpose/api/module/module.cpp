@@ -58,8 +58,9 @@ int32_t cuModuleLoad(uint64_t* module, const char* path) {
 int32_t cuModuleUnload(uint64_t module) {
   Module gone;
   // A library's module ends with its library.
-  if (!modules().get(module, &gone) || gone.image->only() == ModuleImage::kAnyDevice) return kInvalidHandle;
-  if (!modules().remove(module, &gone)) return kInvalidHandle;
+  if (!modules().get(module, &gone) || gone.image->only() == ModuleImage::kAnyDevice)
+    return kInvalidResourceHandle;
+  if (!modules().remove(module, &gone)) return kInvalidResourceHandle;
   forget_kernels(*gone.image);
   forget_variables(*gone.image);
   gone.image->unload();
@@ -69,13 +70,13 @@ int32_t cuModuleUnload(uint64_t module) {
 int32_t cuModuleGetFunction(uint64_t* kernel, uint64_t module, const char* name) {
   Module found;
   if (!kernel || !name) return kInvalidValue;
-  if (!modules().get(module, &found)) return kInvalidHandle;
+  if (!modules().get(module, &found)) return kInvalidResourceHandle;
   return get_kernel(*found.image, name, found.device, kernel);
 }
 int32_t cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, uint64_t module, const char* name) {
   Module found;
   if (!name) return kInvalidValue;
-  if (!modules().get(module, &found)) return kInvalidHandle;
+  if (!modules().get(module, &found)) return kInvalidResourceHandle;
   return get_variable(*found.image, name, found.device, address, bytes);
 }
 int32_t cuModuleGetLoadingMode(int32_t* mode) {

@@ -12,7 +12,7 @@ const ImageHash& ModuleImage::hash() {
 }
 
 uint64_t ModuleImage::module_on(Session& session, int device, Status* why) {
-  if (only_ != kAnyDevice && only_ != device) return *why = kInvalidHandle, 0;
+  if (only_ != kAnyDevice && only_ != device) return *why = kInvalidResourceHandle, 0;
   OnDevice& here = devices_[static_cast<size_t>(device)];
   if (const uint64_t known = here.module.load(std::memory_order_acquire)) return known;
   const std::lock_guard making(here.latch);
@@ -25,7 +25,7 @@ uint64_t ModuleImage::module_on(Session& session, int device, Status* why) {
 }
 
 Status ModuleImage::load(Session& session, uint64_t module) {
-  if (bytes_.empty()) return kInvalidImage;
+  if (bytes_.empty()) return kInvalidKernelImage;
   if (const Status status = bring_image(session, hash(), bytes_)) return status;
   ops::ModuleLoad op;
   op.module = module;

@@ -115,7 +115,8 @@ bool find_communicator(uint64_t comm, Communicator* out) { return communicators(
 Status to_nccl(Status cuda) {
   if (cuda == kSuccess) return kSuccess;
   if (cuda == kExternalDevice) return kNcclRemoteError;
-  return cuda == kInvalidValue || cuda == kInvalidHandle ? kNcclInvalidArgument : kNcclUnhandledCudaError;
+  return cuda == kInvalidValue || cuda == kInvalidResourceHandle ? kNcclInvalidArgument
+                                                                 : kNcclUnhandledCudaError;
 }
 bool find_premul_sum(int32_t op, PremulSum* out) {
   PremulSums& all = premul_sums();

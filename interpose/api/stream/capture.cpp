@@ -91,11 +91,11 @@ Status join_capture(const StreamRef& stream, uint64_t id, bool blocking) {
   const std::lock_guard lock(captures().mutex);
   Capture* wanted = find(id);
   if (!wanted) return kCapturedEvent;  // recorded in a capture that has ended
-  if (wanted->invalid) return kCaptureInvalidated;
-  if (wanted->session != stream.session) return wanted->invalid = true, kCaptureUnsupported;
-  if (!stream.id) return wanted->invalid = true, kCaptureImplicit;
+  if (wanted->invalid) return kStreamCaptureInvalidated;
+  if (wanted->session != stream.session) return wanted->invalid = true, kStreamCaptureUnsupported;
+  if (!stream.id) return wanted->invalid = true, kStreamCaptureImplicit;
   if (Capture* own = find(stream); own && own != wanted)
-    return own->invalid = wanted->invalid = true, kCaptureMerge;
+    return own->invalid = wanted->invalid = true, kStreamCaptureMerge;
   wanted->streams.insert(stream.id);
   wanted->blocking |= blocking;
   return kSuccess;
@@ -111,12 +111,12 @@ Status check_capture(const StreamRef& stream) {
   const std::lock_guard lock(captures().mutex);
   if (stream.id) {
     const Capture* found = find(stream);
-    return found && found->invalid ? kCaptureInvalidated : kSuccess;
+    return found && found->invalid ? kStreamCaptureInvalidated : kSuccess;
   }
   // The default stream would have to wait for work that does not exist yet.
   Status status = kSuccess;
   for (auto& one : captures().list)
-    if (one.session == stream.session && one.blocking) one.invalid = true, status = kCaptureImplicit;
+    if (one.session == stream.session && one.blocking) one.invalid = true, status = kStreamCaptureImplicit;
   return status;
 }
 
@@ -125,7 +125,7 @@ Status refuse_in_capture(const StreamRef& stream, const char* why) {
   if (!view.id) return kSuccess;
   invalidate_capture(view.id);
   say(why);
-  return kCaptureUnsupported;
+  return kStreamCaptureUnsupported;
 }
 
 Status refuse_in_any_capture(const Session& session, const char* why) {
@@ -134,7 +134,7 @@ Status refuse_in_any_capture(const Session& session, const char* why) {
   for (auto& one : captures().list)
     if (one.session == &session) one.invalid = true;
   say(why);
-  return kCaptureUnsupported;
+  return kStreamCaptureUnsupported;
 }
 
 }  // namespace jitc::api

@@ -8,9 +8,6 @@
 
 namespace jitc::api {
 
-inline constexpr Status kCaptureUnsupported = 900, kCaptureInvalidated = 901, kCaptureMerge = 902,
-                        kCaptureUnmatched = 903, kCaptureIsolation = 905, kCaptureImplicit = 906,
-                        kCapturedEvent = 907, kCaptureWrongThread = 908;
 enum CaptureStatus : int32_t { kNotCapturing = 0, kCapturing = 1, kInvalidCapture = 2 };
 
 /// Capture as one of its streams sees it; id 0: the stream is not being captured.

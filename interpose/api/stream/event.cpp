@@ -53,7 +53,7 @@ Status wait_in_capture(const StreamRef& ref, uint64_t stream, const Event& event
   if (event.capture) return join_capture(ref, event.capture, is_blocking(stream));
   if (!event.sequence) return kSuccess;
   invalidate_capture(capture_of(ref).id);
-  return kCaptureIsolation;
+  return kStreamCaptureIsolation;
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ int32_t cudaEventCreate(uint64_t* handle) { return cudaEventCreateWithFlags(hand
 
 int32_t cudaEventDestroy(uint64_t handle) {
   Event gone;
-  if (!events().remove(handle, &gone)) return kInvalidHandle;
+  if (!events().remove(handle, &gone)) return kInvalidResourceHandle;
   ops::EventDestroy op;
   op.handle = handle;
   return submitted(*gone.session, gone.session->submit(op));
@@ -87,10 +87,10 @@ int32_t cudaEventRecordWithFlags(uint64_t handle, uint64_t stream, uint32_t flag
   StreamRef ref;
   if (const Status status = resolve_stream(stream, &ref)) return status;
   Event event;
-  if (!events().get(handle, &event)) return kInvalidHandle;
+  if (!events().get(handle, &event)) return kInvalidResourceHandle;
   // The default stream means the event's own device when the thread is on another.
   if (ref.session != event.session) {
-    if (ref.id) return kInvalidHandle;
+    if (ref.id) return kInvalidResourceHandle;
     ref = {event.session, 0, device_of(event.session)};
   }
   const uint64_t capture = capture_of(ref).id;
@@ -115,7 +115,7 @@ int32_t cudaEventRecord(uint64_t handle, uint64_t stream) {
 int32_t cudaEventQuery(uint64_t handle) {
   Event event;
   if (forked()) return kInitializationError;
-  if (!events().get(handle, &event)) return kInvalidHandle;
+  if (!events().get(handle, &event)) return kInvalidResourceHandle;
   if (event.capture) return kCapturedEvent;
   const bool known = done(event);
   if (const uint32_t over = event.session->status()) return from_result(over);
@@ -124,14 +124,14 @@ int32_t cudaEventQuery(uint64_t handle) {
 }
 int32_t cudaEventSynchronize(uint64_t handle) {
   Event event;
-  return events().get(handle, &event) ? wait_for(handle, event) : kInvalidHandle;
+  return events().get(handle, &event) ? wait_for(handle, event) : kInvalidResourceHandle;
 }
 
 int32_t cudaStreamWaitEvent(uint64_t stream, uint64_t handle, uint32_t flags) {
   StreamRef ref;
   if (const Status status = resolve_stream(stream, &ref)) return status;
   Event event;
-  if (!events().get(handle, &event)) return kInvalidHandle;
+  if (!events().get(handle, &event)) return kInvalidResourceHandle;
   if (event.capture || capture_of(ref).id) {
     const Status status = wait_in_capture(ref, stream, event, flags);
     if (status || !(event.capture || event.sequence)) return status;
@@ -148,11 +148,11 @@ int32_t cudaStreamWaitEvent(uint64_t stream, uint64_t handle, uint32_t flags) {
 int32_t cudaEventElapsedTime(float* milliseconds, uint64_t start, uint64_t end) {
   Event first, second;
   if (!milliseconds) return kInvalidValue;
-  if (!events().get(start, &first) || !events().get(end, &second)) return kInvalidHandle;
+  if (!events().get(start, &first) || !events().get(end, &second)) return kInvalidResourceHandle;
   if (first.capture || second.capture) return kCapturedEvent;
   if (((first.flags | second.flags) & kDisableTiming) || !first.sequence || !second.sequence)
-    return kInvalidHandle;
-  if (first.session != second.session) return kInvalidHandle;
+    return kInvalidResourceHandle;
+  if (first.session != second.session) return kInvalidResourceHandle;
   if (!done(first) || !done(second)) {
     const uint32_t over = first.session->status();
     return over ? from_result(over) : kNotReady;

@@ -57,7 +57,7 @@ bool stands_alone(const StreamRef& stream) {
 template <class Read>
 Status read_stream(uint64_t handle, Read&& read) {
   Stream stream{nullptr, current_device(), 0, 0};
-  if (!is_default_stream(handle) && !streams().get(handle, &stream)) return kInvalidHandle;
+  if (!is_default_stream(handle) && !streams().get(handle, &stream)) return kInvalidResourceHandle;
   return read(stream);
 }
 
@@ -75,7 +75,7 @@ Status find_stream(uint64_t stream, StreamRef* out) {
     return status;
   }
   Stream found;
-  if (!streams().get(stream, &found)) return kInvalidHandle;
+  if (!streams().get(stream, &found)) return kInvalidResourceHandle;
   *out = {found.session, stream, found.device};
   return kSuccess;
 }
@@ -131,10 +131,10 @@ int32_t cudaStreamCreateWithPriority(uint64_t* stream, uint32_t flags, int32_t p
 }
 int32_t cudaStreamDestroy(uint64_t stream) {
   Stream gone;
-  if (!streams().get(stream, &gone)) return kInvalidHandle;
+  if (!streams().get(stream, &gone)) return kInvalidResourceHandle;
   if (const Status status = refuse_in_capture({gone.session, stream, gone.device}, "its streams must stay"))
     return status;
-  if (!streams().remove(stream, &gone)) return kInvalidHandle;
+  if (!streams().remove(stream, &gone)) return kInvalidResourceHandle;
   if (!(gone.flags & kNonBlocking)) --blocking_streams[static_cast<size_t>(gone.device)];
   ops::StreamDestroy op;
   op.handle = stream;

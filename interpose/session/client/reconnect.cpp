@@ -29,7 +29,6 @@ constexpr uint32_t kDetachMs = 2'000;
 constexpr seconds kReportEvery{30};
 // Refusals because another connection is open: the worker may notice late that our old one is closed.
 constexpr uint32_t kContestedTries = 12;
-constexpr uint32_t kUnloading = 4;  // cudaErrorCudartUnloading
 
 /// Returns the pause before try number n: none, 10 ms, 20 ms, ... 1 s.
 milliseconds pause(uint32_t tries) {
@@ -58,7 +57,7 @@ uint32_t error_of(bool first, const Answer& answer) {
   const bool given_up = answer.is(Rpc::failed_precondition) || answer.is(Rpc::not_found);
   if (!first) return given_up ? kDevicesUnavailable : kUnknown;
   if (answer.is(Rpc::not_found)) return kInvalidDevice;
-  if (answer.is(Rpc::resource_exhausted)) return kOutOfMemory;
+  if (answer.is(Rpc::resource_exhausted)) return kMemoryAllocation;
   if (answer.is(Rpc::failed_precondition)) return kInitializationError;
   return kUnknown;
 }
@@ -228,7 +227,7 @@ bool SessionClient::final_end(const WorkerConnection& connection) {
 void SessionClient::detach() {
   // A worker that ends at once would ignore its last ops.
   if (order_check::is_wanted() && status() == kSuccess) call(ops::MemoryInfo{});
-  fail(kUnloading, "the process is exiting", false);
+  fail(kCudartUnloading, "the process is exiting", false);
   session::detach(socket_, attachment_.token, kDetachMs);
 }
 

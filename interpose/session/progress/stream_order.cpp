@@ -49,32 +49,24 @@ Reach StreamOrder::shown_by(const ops::OpHeader& op) const {
 // -- ops that are no work -------------------------------------------------------------------------
 
 void StreamOrder::no_work(const ops::OpHeader& op) {
-  switch (id_of(op)) {
-    case ops::OpId::event_record:  // captured: it is noted, not run
-      records_[as<ops::EventRecord>(op).event] = {op.stream, op.sequence, capture_of(op.stream)};
-      return;
-    case ops::OpId::stream_create: {
-      const auto& made = as<ops::StreamCreate>(op);
-      if (made.flags & kNonBlocking) return;
-      ++blocking_;
-      // CUDA does not say whether it waits for earlier work of the legacy stream.
-      lanes_[made.handle] = {true, false, op.sequence, {}};
-      return;
-    }
-    case ops::OpId::stream_destroy:
-      return forget_stream(as<ops::StreamDestroy>(op).handle);
-    case ops::OpId::event_destroy:
-      records_.erase(as<ops::EventDestroy>(op).handle);
-      return;
-    case ops::OpId::capture_begin:
-      captured_[op.stream] = op.stream;
-      return;
-    case ops::OpId::capture_end:
-      std::erase_if(captured_, [&](const auto& one) { return one.second == op.stream; });
-      return;
-    default:
-      return;
-  }
+  ops::visit(op, ops::Overloaded{
+                     [&](const ops::EventRecord& one) {  // captured: it is noted, not run
+                       records_[one.event] = {op.stream, op.sequence, capture_of(op.stream)};
+                     },
+                     [&](const ops::StreamCreate& one) {
+                       if (one.flags & kNonBlocking) return;
+                       ++blocking_;
+                       // CUDA does not say whether it waits for earlier work of the legacy stream.
+                       lanes_[one.handle] = {true, false, op.sequence, {}};
+                     },
+                     [&](const ops::StreamDestroy& one) { forget_stream(one.handle); },
+                     [&](const ops::EventDestroy& one) { records_.erase(one.handle); },
+                     [&](const ops::CaptureBegin&) { captured_[op.stream] = op.stream; },
+                     [&](const ops::CaptureEnd&) {
+                       std::erase_if(captured_, [&](const auto& one) { return one.second == op.stream; });
+                     },
+                     [](const auto&) {},
+                 });
 }
 
 /// Forgets a destroyed stream, whose work continues and whose waits stay valid.
@@ -107,8 +99,8 @@ const StreamOrder::Record* StreamOrder::record_of(uint64_t event) const {
 /// Returns whether the op is part of a capture, which a stream joins that waits for an event of it.
 bool StreamOrder::join_capture(const ops::OpHeader& op) {
   if (captured_.empty()) return false;
-  if (id_of(op) == ops::OpId::event_wait) {
-    const Record* const record = record_of(as<ops::EventWait>(op).event);
+  if (const auto* const wait = ops::as_if<ops::EventWait>(op)) {
+    const Record* const record = record_of(wait->event);
     if (record && record->capture && capture_of(record->stream)) captured_[op.stream] = record->capture;
   }
   return capture_of(op.stream) != 0;
@@ -116,10 +108,10 @@ bool StreamOrder::join_capture(const ops::OpHeader& op) {
 
 void StreamOrder::work(const ops::OpHeader& op) {
   if (blocking_) order_with_legacy(op);
-  if (id_of(op) == ops::OpId::event_record) {
-    records_[as<ops::EventRecord>(op).event] = {op.stream, op.sequence, 0};
-  } else if (id_of(op) == ops::OpId::event_wait) {
-    const Record* const record = record_of(as<ops::EventWait>(op).event);
+  if (const auto* const made = ops::as_if<ops::EventRecord>(op)) {
+    records_[made->event] = {op.stream, op.sequence, 0};
+  } else if (const auto* const wait = ops::as_if<ops::EventWait>(op)) {
+    const Record* const record = record_of(wait->event);
     if (record && !record->capture)
       lanes_[op.stream].waits.push_back({op.sequence, {Reach::Of::stream, record->stream, record->sequence}});
   }

@@ -3,12 +3,10 @@
 // Called by: both devices. The service reports it to the program the first time, since no replay helps
 // (proxy/recovery/incident.py).
 #pragma once
-#include <cstdint>
 
 namespace jitc::device {
 
-inline constexpr uint32_t kAssert = 710;  // cudaErrorAssert
-/// Cause of an assert, as in OpError.
+/// Cause of an assert (cudaErrorAssert), as in OpError.
 inline constexpr const char* kDeviceAssert = "device-assert";
 
 }  // namespace jitc::device

@@ -11,7 +11,9 @@ void refuse(uint32_t status, const char* cause, std::string message) {
 
 void refuse_value(std::string message) { refuse(kInvalidValue, "invalid-value", std::move(message)); }
 
-void refuse_handle(std::string message) { refuse(kInvalidHandle, "invalid-handle", std::move(message)); }
+void refuse_handle(std::string message) {
+  refuse(kInvalidResourceHandle, "invalid-handle", std::move(message));
+}
 
 void refuse_address(const char* operand, uint64_t address, uint64_t bytes) {
   refuse(kIllegalAddress, "illegal-address",

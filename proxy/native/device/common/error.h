@@ -7,22 +7,11 @@
 #include <cstdint>
 #include <string>
 
+#include "jitc/generated_errors.h"
+
 namespace jitc::device {
 
-/// cudaError_t values that the devices produce themselves.
-enum Status : uint32_t {
-  kSuccess = 0,
-  kInvalidValue = 1,
-  kMemoryAllocation = 2,
-  kInvalidHandle = 400,
-  kNotFound = 500,
-  kNotReady = 600,
-  kIllegalAddress = 700,
-  kLaunchFailure = 719,
-  kNotSupported = 801,
-  kExternalDevice = 911,  // a wait for something outside of this device cannot succeed
-  kUnknown = 999,
-};
+using namespace errors;  // NOLINT: names of CUDA, as everywhere in a device
 
 /// Cause of an error that comes from another rank's end: no replay helps.
 inline constexpr const char* kCommunicatorEnded = "communicator-ended";

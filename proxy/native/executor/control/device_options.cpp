@@ -1,4 +1,6 @@
-// Options with which the executor is made, read from their JSON document (jitc/executor_api.h).
+// See device_options.h.
+#include "device_options.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -8,7 +10,6 @@
 
 #include "base/error.h"
 #include "device/devices.h"
-#include "json_codec.h"
 #include "json_values.h"
 
 namespace jitc {

@@ -5,14 +5,16 @@
 
 #include "base/error.h"
 #include "device/devices.h"
+#include "device_options.h"
+#include "jitc/generated_errors.h"
 #include "jitc/generated_faults.h"
-#include "json_codec.h"
-#include "race_document.h"
+#include "json_values.h"
+#include "messages.h"
+#include "session_commands.h"
+#include "stats_document.h"
 
 namespace jitc {
 namespace {
-constexpr uint32_t kIllegalAddress = 700;  // cudaErrorIllegalAddress
-constexpr uint32_t kUnknown = 999;         // cudaErrorUnknown
 /// Longest time for delivering a session's reports at its end.
 constexpr std::chrono::seconds kTelling{10};
 }  // namespace
@@ -46,7 +48,8 @@ Executor::~Executor() {
 }
 
 void Executor::open(const std::string& document) {
-  const SessionRequest request = parse_session(document);
+  const auto message = messages::parsed<messages::OpenSessionRequest>(parse_object(document));
+  const SessionRequest request = messages::session(message);
   const Error already("session " + std::to_string(request.session) + " is open already");
   {
     const std::lock_guard lock(mutex_);
@@ -95,7 +98,12 @@ std::vector<std::shared_ptr<Session>> Executor::all() const {
 }
 
 std::string Executor::command(const std::string& method, const std::string& request) {
-  if (method != "Stats") return run_command(*find(session_of(request)), method, request);
+  if (method != "Stats") {
+    const Json json = parse_object(request);
+    const auto session = find(get<uint64_t>(json, "session"));
+    SessionCommands commands(*session);
+    return text_of(messages::call(commands, method, json));
+  }
   std::vector<SessionStats> stats;
   for (const auto& session : all()) stats.push_back(session->stats());
   return stats_document(stats);
@@ -109,7 +117,8 @@ CommunicatorSegment Executor::join(uint64_t session, const std::array<uint8_t, 1
   if (code == JITC_JOINED) return {answer.text, answer.segment_bytes, answer.identity, false, 0, {}};
   if (code == JITC_JOIN_SUPERSEDED) return {{}, 0, 0, true, 0, {}};
   const bool told = answer.status && answer.text[0];
-  return {{}, 0, 0, false, told ? answer.status : kUnknown, told ? answer.text : "nobody can be asked"};
+  return {
+      {}, 0, 0, false, told ? answer.status : errors::kUnknown, told ? answer.text : "nobody can be asked"};
 }
 
 void Executor::report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
@@ -119,7 +128,9 @@ void Executor::report_fault(uint64_t session, uint64_t sequence, uint32_t status
 }
 
 void Executor::report_race(uint64_t session, const Race& race) {
-  if (control_.race) report([text = race_document(session, race), this] { control_.race(text.c_str()); });
+  if (!control_.race) return;
+  const Json json = messages::document(messages::message(session, race));
+  report([text = text_of(json), this] { control_.race(text.c_str()); });
 }
 
 void Executor::report(std::function<void()> call) {
@@ -158,7 +169,7 @@ void Executor::fire(const Fault& fault, const std::string& detail) {
     case ops::FaultCarrier::sessions: {
       const std::lock_guard lock(mutex_);  // a thread that ends one of them waits until it is broken
       for (const auto& [number, session] : sessions_)
-        session->break_device(kIllegalAddress, "sticky-error",
+        session->break_device(errors::kIllegalAddress, "sticky-error",
                               "an illegal memory access was encountered (injected fault)");
       return;
     }

@@ -1,61 +1,55 @@
 // Values of a control request, read from its JSON document.
 //
-// Promises: a value of another type is an Error that names the member; nothing else is thrown.
-// Called by: json_codec.cpp, device_options.cpp.
+// Promises: a value of another type, or a number that its type cannot hold, is an Error that names the
+// member; nothing else is thrown. Called by: message_fields.h, device_options.cpp, Executor.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <type_traits>
-#include <vector>
 
-#include "base/checksum.h"
 #include "base/error.h"
-#include "base/hash.h"
 
 namespace jitc {
 using Json = nlohmann::json;
+
+template <class T>
+bool fits(const Json& json) {
+  if constexpr (std::is_same_v<T, bool>)
+    return json.is_boolean();
+  else if constexpr (std::is_floating_point_v<T>)
+    return json.is_number();
+  else if constexpr (std::is_unsigned_v<T>)
+    return json.is_number_unsigned() && json.get<uint64_t>() <= std::numeric_limits<T>::max();
+  else if constexpr (std::is_integral_v<T>)
+    return json.is_number_integer() && json.get<int64_t>() >= std::numeric_limits<T>::min() &&
+           json.get<int64_t>() <= std::numeric_limits<T>::max();
+  else
+    return json.is_string();
+}
+
+/// Returns a value. key: that it is found by.
+template <class T>
+T value(const Json& json, const char* key) {
+  if (!fits<T>(json)) throw Error(std::string("the request's \"") + key + "\" has a wrong type");
+  return json.get<T>();
+}
 
 /// Returns the member of that name, or `absent` if there is none.
 template <class T>
 T get(const Json& json, const char* key, T absent = T{}) {
   const auto found = json.find(key);
-  if (found == json.end()) return absent;
-  bool fits;
-  if constexpr (std::is_same_v<T, bool>)
-    fits = found->is_boolean();
-  else if constexpr (std::is_floating_point_v<T>)
-    fits = found->is_number();
-  else if constexpr (std::is_integral_v<T>)
-    fits = found->is_number_unsigned() || (std::is_signed_v<T> && found->is_number_integer());
-  else
-    fits = found->is_string();
-  if (!fits) throw Error(std::string("the request's \"") + key + "\" has a wrong type");
-  return found->template get<T>();
+  return found == json.end() ? std::move(absent) : value<T>(*found, key);
 }
 
-/// Returns all entries of the list of that name, each read by item().
-template <class Item>
-auto get_all(const Json& json, const char* key, Item item) {
-  std::vector<decltype(item(json))> list;
+/// Returns the list of that name, an empty one if there is none.
+inline const Json& list_of(const Json& json, const char* key) {
+  static const Json kNone = Json::array();
   const auto found = json.find(key);
-  if (found == json.end()) return list;
+  if (found == json.end()) return kNone;
   if (!found->is_array()) throw Error(std::string("the request's \"") + key + "\" is no list");
-  for (const Json& one : *found) list.push_back(item(one));
-  return list;
-}
-
-inline uint64_t number(const Json& json) {
-  if (!json.is_number_unsigned()) throw Error("a list of the request holds something that is no number");
-  return json.get<uint64_t>();
-}
-
-/// Reads 32 hexadecimal digits; no hash if the member is missing or empty.
-inline Hash hash_of(const Json& json, const char* key) {
-  Hash hash{};
-  const auto text = get<std::string>(json, key);
-  if (!text.empty() && !from_hex(text, hash)) throw Error(std::string("\"") + key + "\" is no hash in hex");
-  return hash;
+  return *found;
 }
 
 /// Parses a whole document. Throws Error if it is no object.
@@ -63,6 +57,11 @@ inline Json parse_object(const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) throw Error("the request is no JSON object");
   return json;
+}
+
+/// Returns a document as text; bytes that are no UTF-8 are replaced.
+inline std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace jitc

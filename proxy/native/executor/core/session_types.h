@@ -1,7 +1,7 @@
 // Types that go in and out of a session beside its ops: requests, replies, options, and its interface to its
 // process.
 //
-// Used by: session.h and its files, executor.h (who makes sessions), json_codec.h (JSON of all this).
+// Used by: session.h and its files, executor.h (who makes sessions), messages.h (JSON of all this).
 #pragma once
 #include <array>
 #include <cstdint>

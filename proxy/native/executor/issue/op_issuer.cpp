@@ -6,12 +6,10 @@
 #include "delivery.h"
 #include "executor/journal/wire.h"
 #include "executor/replay/replay.h"
+#include "jitc/generated_errors.h"
 #include "jitc/generated_op_traits.h"
 
 namespace jitc {
-namespace {
-constexpr uint32_t kOutOfMemory = 2;  // cudaErrorMemoryAllocation
-}
 
 void OpIssuer::issue(const ops::OpHeader& op) {
   if (core_.issued.in_step) note_window(op);
@@ -42,8 +40,8 @@ void OpIssuer::refuse_excess(const ops::OpHeader& op, const ops::OpInfo& info,
                              const ResourceTable::Excess& excess) {
   const std::string text =
       wire::op_name(op.op) + " (sequence " + std::to_string(op.sequence) + "): " + excess.text();
-  if (!info.waits) return core_.fault(op.sequence, kOutOfMemory, "too-many", text);
-  delivery_.result(op.sequence, kOutOfMemory, std::as_bytes(std::span(text)));
+  if (!info.waits) return core_.fault(op.sequence, errors::kMemoryAllocation, "too-many", text);
+  delivery_.result(op.sequence, errors::kMemoryAllocation, std::as_bytes(std::span(text)));
   skip(op);
 }
 

@@ -3,8 +3,8 @@
 //
 // Promises: nothing moves that could not be checked; a transfer from device to device that fails is no error,
 // for the coordinator then uses the host path, whose checks say what is wrong; the receiver checks what has
-// arrived. Called by: control threads while the session is fenced (json_codec.h). Each call throws Error with
-// what is wrong.
+// arrived. Called by: control threads while the session is fenced (session_commands.h). Each call throws
+// Error with what is wrong.
 #pragma once
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 //
 // Promises: when fence() returns nothing runs on the device and the dispatcher is parked; a call of an
 // earlier recovery that is in flight ends soon. restorer.h has the roll-back. Called by: control threads
-// (json_codec.h), one at a time; each call throws Error with what is wrong.
+// (session_commands.h), one at a time; each call throws Error with what is wrong.
 #pragma once
 #include <string>
 #include <vector>

@@ -3,8 +3,9 @@
 //
 // Promises: a copy that is damaged is as good as none; content that only a peer can supply is listed in the
 // reply; a session whose state is not whole does not continue (Lifecycle::restored). A call that a newer
-// recovery has overtaken ends soon. Called by: control threads while the dispatcher is parked (json_codec.h,
-// Recovery). Each call throws Error with what is wrong. Files: restorer.cpp (back), skip_step.cpp (on).
+// recovery has overtaken ends soon. Called by: control threads while the dispatcher is parked
+// (session_commands.h, Recovery). Each call throws Error with what is wrong. Files: restorer.cpp (back),
+// skip_step.cpp (on).
 #pragma once
 #include <set>
 #include <string>

@@ -5,14 +5,14 @@
 #include "executor/issue/backpressure.h"
 #include "executor/issue/delivery.h"
 #include "executor/recovery/recovery.h"
+#include "jitc/generated_errors.h"
 
 namespace jitc {
 
 uint64_t ClientEnd::attach(uint64_t results_received, std::shared_ptr<CompletionSender> sender) {
-  constexpr uint32_t kUnknown = 999;  // cudaErrorUnknown
   const bool lost = !parts_.delivery.attach(results_received, std::move(sender));
   if (lost)
-    parts_.recovery.abandon(kUnknown,
+    parts_.recovery.abandon(errors::kUnknown,
                             "results that the program had not received were forgotten with a full journal");
   for (const auto& one : core_.progress.all()) core_.completions.progress(one.stream, one.sequence);
   // A stream that was destroyed before the restored state is in no list any more.

@@ -5,7 +5,7 @@
 // session_core.h lists. Threads: the stream's reader (submit), its writer (poll), the dispatcher (own), back
 // end threads (ExecutionSink), control threads (commands; one at a time). State of the dispatcher alone may
 // be used by commands while it is parked. Called by: Executor (sessions of a process), api.cpp (the stream),
-// json_codec.h (commands).
+// session_commands.h (commands).
 #pragma once
 #include <memory>
 #include <string>

@@ -9,9 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/operands.h"
 #include "capture_status.h"
-#include "jitc/generated_ops.h"
+#include "jitc/generated_op_traits.h"
 
 namespace jitc::device {
 
@@ -43,36 +42,29 @@ class CaptureList {
 
   /// Handles ops that have another meaning while streams are captured; true: the op is issued.
   bool intercept(const ops::OpHeader& op) {
-    using ops::OpId;
     Self& self = static_cast<Self&>(*this);
-    switch (static_cast<OpId>(op.op)) {
-      case OpId::event_record:
-        return self.record(op, as<ops::EventRecord>(op).event);
-      case OpId::event_wait:
-        return self.wait(op, as<ops::EventWait>(op).event);
-      case OpId::event_destroy:
-        if (Capture* const capture = of_event(as<ops::EventDestroy>(op).handle))
-          capture->forget_event(as<ops::EventDestroy>(op).handle);
-        return false;
-      case OpId::stream_synchronize:
-        if (self.of(op)) throw uncapturable("synchronizing the stream");
-        return false;
-      case OpId::device_synchronize:
-        for (const auto& capture : captures_) capture->invalidate(uncapturable("synchronizing the device"));
-        throw uncapturable("synchronizing the device");
-      case OpId::event_synchronize:
-        refuse_captured(as<ops::EventSynchronize>(op).event);
-        return false;
-      case OpId::event_elapsed:
-        refuse_captured(as<ops::EventElapsed>(op).start);
-        refuse_captured(as<ops::EventElapsed>(op).end);
-        return false;
-      case OpId::stream_destroy:
-        self.leave(as<ops::StreamDestroy>(op).handle);
-        return false;
-      default:
-        return self.work(op);
-    }
+    bool issued = false;
+    ops::visit(
+        op, ops::Overloaded{
+                [&](const ops::EventRecord& one) { issued = self.record(op, one.event); },
+                [&](const ops::EventWait& one) { issued = self.wait(op, one.event); },
+                [&](const ops::EventDestroy& one) {
+                  if (Capture* const capture = of_event(one.handle)) capture->forget_event(one.handle);
+                },
+                [&](const ops::StreamSynchronize&) {
+                  if (self.of(op)) throw uncapturable("synchronizing the stream");
+                },
+                [&](const ops::DeviceSynchronize&) {
+                  for (const auto& capture : captures_)
+                    capture->invalidate(uncapturable("synchronizing the device"));
+                  throw uncapturable("synchronizing the device");
+                },
+                [&](const ops::EventSynchronize& one) { refuse_captured(one.event); },
+                [&](const ops::EventElapsed& one) { refuse_captured(one.start), refuse_captured(one.end); },
+                [&](const ops::StreamDestroy& one) { self.leave(one.handle); },
+                [&](const auto&) { issued = self.work(op); },
+            });
+    return issued;
   }
 
  protected:

@@ -7,33 +7,25 @@
 
 namespace jitc::device {
 
-/// cudaError_t values about captures.
-enum CaptureStatus : uint32_t {
-  kCaptureUnsupported = 900,
-  kCaptureInvalidated = 901,
-  kCaptureMerge = 902,
-  kCaptureUnmatched = 903,
-  kCaptureUnjoined = 904,
-  kCaptureIsolation = 905,
-  kCapturedEvent = 907,
-};
-
 /// Returns the error of an op that has no place in a graph.
 inline OpError uncapturable(const std::string& what) {
-  return {kCaptureUnsupported, "capture-unsupported", what + " cannot be captured"};
+  return {kStreamCaptureUnsupported, "capture-unsupported", what + " cannot be captured"};
 }
 inline OpError captured_already() {
-  return {kCaptureUnmatched, "capture-unmatched", "the stream is captured already"};
+  return {kStreamCaptureUnmatched, "capture-unmatched", "the stream is captured already"};
 }
 inline OpError never_begun() {
-  return {kCaptureUnmatched, "capture-unmatched", "no capture has begun on this stream"};
+  return {kStreamCaptureUnmatched, "capture-unmatched", "no capture has begun on this stream"};
 }
 inline OpError never_ended() {
-  return {kCaptureUnmatched, "capture-unmatched", "the graph cannot be made again: its capture never ended"};
+  return {kStreamCaptureUnmatched, "capture-unmatched",
+          "the graph cannot be made again: its capture never ended"};
 }
-inline OpError captures_merge() { return {kCaptureMerge, "capture-merge", "two captures cannot become one"}; }
+inline OpError captures_merge() {
+  return {kStreamCaptureMerge, "capture-merge", "two captures cannot become one"};
+}
 inline OpError foreign_event() {
-  return {kCaptureIsolation, "capture-isolation",
+  return {kStreamCaptureIsolation, "capture-isolation",
           "the captured stream waits for an event that was not recorded in the same capture"};
 }
 inline OpError captured_event() {

@@ -163,7 +163,7 @@ Dnn::Plan& Dnn::made(Plan& plan) {
   if (plan.object) return plan;
   std::string error;
   auto bytes = images_.image(plan.hash, plan.bytes, error);
-  if (!error.empty()) refuse(kNotFound, "no-image", "the description of a cuDNN plan: " + error);
+  if (!error.empty()) refuse(kSymbolNotFound, "no-image", "the description of a cuDNN plan: " + error);
   uint64_t objects = 0;
   if (bytes.size() < sizeof objects) refuse_value("the description of a cuDNN plan is truncated");
   std::memcpy(&objects, bytes.data(), sizeof objects);

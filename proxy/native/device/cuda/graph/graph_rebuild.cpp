@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/operands.h"
+#include "jitc/generated_op_traits.h"
 
 namespace jitc::cuda {
 namespace {
@@ -53,7 +53,7 @@ std::shared_ptr<Graph> GraphRebuild::make(const Resources::Content& content) {
     for (const auto& record : content.ops) {
       const auto& op = header_of(record);
       scope.need_stream(op.stream);
-      if (static_cast<ops::OpId>(op.op) == ops::OpId::capture_end) return captures_.take(op)->end();
+      if (ops::as_if<ops::CaptureEnd>(op)) return captures_.take(op)->end();
       issue(op);
     }
   } catch (const OpError& error) {
@@ -64,12 +64,10 @@ std::shared_ptr<Graph> GraphRebuild::make(const Resources::Content& content) {
 
 /// Issues only ops on a stream captured by now, or that bring one into the capture.
 void GraphRebuild::issue(const ops::OpHeader& op) {
-  using ops::OpId;
-  const auto id = static_cast<OpId>(op.op);
-  if (id == OpId::capture_begin) return captures_.begin(op);
-  if (id == OpId::blas_set) return blas_.set_again(as<ops::BlasSet>(op));
-  if (id == OpId::event_wait && !captures_.of_event(as<ops::EventWait>(op).event)) return;
-  if (id != OpId::event_wait && !captures_.of(op)) return;
+  if (ops::as_if<ops::CaptureBegin>(op)) return captures_.begin(op);
+  if (const auto* const set = ops::as_if<ops::BlasSet>(op)) return blas_.set_again(*set);
+  const auto* const wait = ops::as_if<ops::EventWait>(op);
+  if (wait ? !captures_.of_event(wait->event) : !captures_.of(op)) return;
   if (captures_.intercept(op)) return;
   if (const Handler* const handler = handlers_.find(op)) (*handler)(op);
 }

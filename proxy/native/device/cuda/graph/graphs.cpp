@@ -116,7 +116,7 @@ std::unique_ptr<Graph> Capture::end() {
   const abi::CUgraph real = stop();
   auto graph = real ? std::make_unique<Graph>(context_, real, communicates_) : nullptr;
   if (invalid_) throw *invalid_;
-  if (!graph) refuse(kCaptureInvalidated, "capture-invalidated", "the driver gave no graph");
+  if (!graph) refuse(kStreamCaptureInvalidated, "capture-invalidated", "the driver gave no graph");
   return graph;
 }
 

@@ -69,7 +69,7 @@ void MemoryHandlers::hold(const ops::MemoryHold& op) {
 void MemoryHandlers::map(const ops::MemoryMap& op) {
   if (memory_.overlaps_freed(op.address, memory_.held(op.handle))) issuer_.drain();
   const uint32_t status = memory_.map_held(op.handle, op.address, op.header.sequence);
-  if (status == kInvalidHandle) refuse_handle("memory " + hex(op.handle) + " is not held");
+  if (status == kInvalidResourceHandle) refuse_handle("memory " + hex(op.handle) + " is not held");
   if (status != kSuccess) refuse_value(hex(op.address) + " is not free or not in the range");
   issuer_.completed_synchronously(op.header);
 }

@@ -26,7 +26,7 @@ uint64_t Memory::held(uint64_t handle) const {
 uint32_t Memory::map_held(uint64_t handle, uint64_t address, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   const auto found = held_.find(handle);
-  if (found == held_.end()) return kInvalidHandle;
+  if (found == held_.end()) return kInvalidResourceHandle;
   Block block = found->second;
   if (const uint32_t status = check_range(address, block.bytes)) return status;
   block.address = address;
@@ -41,7 +41,7 @@ uint32_t Memory::map_held(uint64_t handle, uint64_t address, uint64_t sequence) 
 uint32_t Memory::drop(uint64_t handle) {
   const std::lock_guard lock(mutex_);
   const auto found = held_.find(handle);
-  if (found == held_.end()) return kInvalidHandle;
+  if (found == held_.end()) return kInvalidResourceHandle;
   drop_one(found);
   return kSuccess;
 }

@@ -43,7 +43,7 @@ class Memory final : public device::Movable {
   uint32_t hold(uint64_t handle, uint64_t bytes);
   /// Returns the bytes of held memory; 0: none has that handle.
   uint64_t held(uint64_t handle) const;
-  /// Turns held memory into a block; result as for allocate(), and kInvalidHandle.
+  /// Turns held memory into a block; result as for allocate(), and kInvalidResourceHandle.
   uint32_t map_held(uint64_t handle, uint64_t address, uint64_t sequence);
   uint32_t drop(uint64_t handle);
   /// Frees a block, whose memory stays as it is. Returns a cudaError_t.

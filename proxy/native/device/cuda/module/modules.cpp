@@ -10,7 +10,6 @@
 
 namespace jitc::cuda {
 namespace {
-constexpr uint32_t kInvalidImage = 200;
 constexpr size_t kMostParameters = 8192;
 
 static_assert(sizeof(ops::FunctionInfo) == abi::kFunctionAttributes * sizeof(int32_t) + sizeof(uint64_t));
@@ -22,7 +21,7 @@ Module::Module(std::shared_ptr<Context> context, std::span<const std::byte> imag
     : context_(std::move(context)) {
   const Driver& driver = context_->driver();
   const ImageKind kind = kind_of_image(image);
-  if (kind == ImageKind::damaged) refuse(kInvalidImage, "invalid-image", "the module image is cut off");
+  if (kind == ImageKind::damaged) refuse(kInvalidKernelImage, "invalid-image", "the module image is cut off");
   // Text is read up to a zero, which need not be part of the image.
   std::string text;
   if (kind == ImageKind::text) text.assign(reinterpret_cast<const char*>(image.data()), image.size());
@@ -77,7 +76,7 @@ Modules::Modules(std::shared_ptr<Context> context, ImageSource& images, Memory& 
 std::shared_ptr<Module> Modules::read(const ImageHash& hash, uint64_t bytes) const {
   std::string error;
   const auto image = images_.image(hash, bytes, error);
-  if (!error.empty() || image.empty()) refuse(kInvalidImage, "no-image", error);
+  if (!error.empty() || image.empty()) refuse(kInvalidKernelImage, "no-image", error);
   return std::make_shared<Module>(context_, image);
 }
 

@@ -8,19 +8,18 @@ namespace jitc::software {
 namespace {
 /// Returns the op's name in the program's terms.
 std::string name_of(const ops::OpHeader& op) {
-  using ops::OpId;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::copy_h2d:
-    case OpId::copy_h2d_pinned:
-      return "a copy from the host";
-    case OpId::copy_d2h:
-    case OpId::copy_d2h_pinned:
-      return "a copy to the host";
-    case OpId::operator_query:
-      return "an operator whose results depend on what is computed";
-    default:
-      return "this op";
-  }
+  std::string name = "this op";
+  ops::visit(op, ops::Overloaded{
+                     [&](const ops::CopyH2d&) { name = "a copy from the host"; },
+                     [&](const ops::CopyH2dPinned&) { name = "a copy from the host"; },
+                     [&](const ops::CopyD2h&) { name = "a copy to the host"; },
+                     [&](const ops::CopyD2hPinned&) { name = "a copy to the host"; },
+                     [&](const ops::OperatorQuery&) {
+                       name = "an operator whose results depend on what is computed";
+                     },
+                     [](const auto&) {},
+                 });
+  return name;
 }
 }  // namespace
 
@@ -52,7 +51,7 @@ bool Captures::invalidate(const ops::OpHeader& op, const OpError& error, const s
 bool Captures::work(const ops::OpHeader& op) {
   const ops::OpTraits& traits = ops::traits(static_cast<ops::OpId>(op.op));
   Capture* const capture = traits.on_stream ? of(op) : nullptr;
-  if (!capture || static_cast<ops::OpId>(op.op) == ops::OpId::graph_launch) return false;  // has a handler
+  if (!capture || ops::as_if<ops::GraphLaunch>(op)) return false;  // has a handler
   if (!traits.capturable) throw uncapturable(name_of(op));
   capture->add(op);
   issuer_.completed_synchronously(op);

@@ -1,7 +1,7 @@
 // See graph_rebuild.h.
 #include "graph_rebuild.h"
 
-#include "base/operands.h"
+#include "jitc/generated_op_traits.h"
 
 namespace jitc::software {
 namespace {
@@ -12,31 +12,28 @@ const ops::OpHeader& header_of(const std::vector<std::byte>& record) {
 /// Adds an op of a content, which has those of all streams: only ops on a stream captured by now, or that
 /// bring one into the capture, are part of the graph.
 void take(Capture& capture, const ops::OpHeader& op, const FindGraph& find) {
-  using ops::OpId;
   const bool inside = capture.has(op.stream);
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::event_record: {
-      const uint64_t event = as<ops::EventRecord>(op).event;
-      return inside ? capture.record(event, op.stream) : capture.forget_event(event);
-    }
-    case OpId::event_wait:
-      if (capture.has_event(as<ops::EventWait>(op).event))
-        capture.wait(as<ops::EventWait>(op).event, op.stream);
-      return;
-    case OpId::graph_launch:
-      if (inside) capture.add(op.stream, find(as<ops::GraphLaunch>(op).executable));
-      return;
-    case OpId::capture_begin:
-    case OpId::capture_end:
-    case OpId::blas_set:
-      return;
-    default:
-      if (inside) capture.add(op);
-  }
+  ops::visit(op, ops::Overloaded{
+                     [&](const ops::EventRecord& one) {
+                       inside ? capture.record(one.event, op.stream) : capture.forget_event(one.event);
+                     },
+                     [&](const ops::EventWait& one) {
+                       if (capture.has_event(one.event)) capture.wait(one.event, op.stream);
+                     },
+                     [&](const ops::GraphLaunch& one) {
+                       if (inside) capture.add(op.stream, find(one.executable));
+                     },
+                     [](const ops::CaptureBegin&) {},
+                     [](const ops::CaptureEnd&) {},
+                     [](const ops::BlasSet&) {},
+                     [&](const auto&) {
+                       if (inside) capture.add(op);
+                     },
+                 });
 }
 
 bool ends(const Capture& capture, const ops::OpHeader& op) {
-  return static_cast<ops::OpId>(op.op) == ops::OpId::capture_end && op.stream == capture.origin();
+  return ops::as_if<ops::CaptureEnd>(op) && op.stream == capture.origin();
 }
 }  // namespace
 

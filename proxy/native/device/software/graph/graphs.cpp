@@ -53,7 +53,7 @@ GraphPointer Capture::end() {
   const Seen& last = streams_.at(origin_);
   for (const auto& [stream, seen] : streams_)
     if (count(seen, stream) > count(last, stream))
-      refuse(kCaptureUnjoined, "capture-unjoined",
+      refuse(kStreamCaptureUnjoined, "capture-unjoined",
              "work of stream " + hex(stream) + " was not joined with the stream that the capture began on");
   return std::make_shared<const Graph>(std::move(nodes_));
 }

@@ -63,7 +63,7 @@ void MemoryHandlers::map(const ops::MemoryMap& op) {
   wait_for_freed(op.address, memory_.held(op.handle));
   const device::Residency::Use use(residency_);
   const uint32_t status = memory_.map_held(op.handle, op.address, op.header.sequence);
-  if (status == kInvalidHandle) refuse_handle("memory " + hex(op.handle) + " is not held");
+  if (status == kInvalidResourceHandle) refuse_handle("memory " + hex(op.handle) + " is not held");
   if (status == kInvalidValue) refuse_value(hex(op.address) + " is not free or not in the range");
   if (status) refuse(status, "out-of-memory", "the host has no pages for held memory");
   issuer_.completed_synchronously(op.header);

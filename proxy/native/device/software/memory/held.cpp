@@ -26,7 +26,7 @@ uint64_t Memory::held(uint64_t handle) const {
 uint32_t Memory::map_held(uint64_t handle, uint64_t address, uint64_t sequence) {
   const std::unique_lock lock(mutex_);
   const auto found = held_.find(handle);
-  if (found == held_.end()) return kInvalidHandle;
+  if (found == held_.end()) return kInvalidResourceHandle;
   if (const uint32_t status = check(address, found->second)) return status;
   if (!put(address, found->second, sequence)) return kMemoryAllocation;
   held_.erase(found);
@@ -36,7 +36,7 @@ uint32_t Memory::map_held(uint64_t handle, uint64_t address, uint64_t sequence) 
 uint32_t Memory::drop(uint64_t handle) {
   const std::unique_lock lock(mutex_);
   const auto found = held_.find(handle);
-  if (found == held_.end()) return kInvalidHandle;
+  if (found == held_.end()) return kInvalidResourceHandle;
   give(Pages::rounded(found->second));
   held_.erase(found);
   return kSuccess;

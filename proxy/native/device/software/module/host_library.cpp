@@ -17,7 +17,6 @@
 
 namespace jitc::software {
 namespace {
-constexpr uint32_t kInvalidImage = 200;
 #if defined(__aarch64__)
 constexpr uint16_t kMachine = EM_AARCH64;
 #else
@@ -25,7 +24,7 @@ constexpr uint16_t kMachine = EM_X86_64;
 #endif
 
 [[noreturn]] void refuse_image(const std::string& why) {
-  refuse(kInvalidImage, "invalid-image", "a compiled kernel cannot be loaded: " + why);
+  refuse(kInvalidKernelImage, "invalid-image", "a compiled kernel cannot be loaded: " + why);
 }
 
 class Descriptor {
@@ -88,7 +87,7 @@ HostLibrary::~HostLibrary() {
 jitc_host_entry HostLibrary::entry(const std::string& name) const {
   constexpr std::string_view kPrefix = JITC_HOST_ENTRY;
   void* const found = name.starts_with(kPrefix) ? dlsym(library_, name.c_str()) : nullptr;
-  if (!found) refuse(kNotFound, "no-kernel", "a compiled module has no kernel " + name);
+  if (!found) refuse(kSymbolNotFound, "no-kernel", "a compiled module has no kernel " + name);
   return reinterpret_cast<jitc_host_entry>(found);
 }
 

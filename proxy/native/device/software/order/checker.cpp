@@ -7,9 +7,17 @@
 
 #include "device/common/error.h"
 #include "device/common/operands.h"
+#include "jitc/generated_op_traits.h"
 
 namespace jitc::software::order {
-using ops::OpId;
+namespace {
+bool copies_host_memory(const ops::OpHeader& op) {
+  bool copies = true;
+  ops::visit(op, ops::Overloaded{[](const ops::CopyH2d&) {}, [](const ops::CopyD2h&) {},
+                                 [](const ops::CopyD2hPinned&) {}, [&](const auto&) { copies = false; }});
+  return copies;
+}
+}  // namespace
 
 Checker::Checker(std::shared_ptr<const Operators> operators, const Communicators& communicators,
                  ExecutionSink& sink)
@@ -27,8 +35,7 @@ void Checker::restore(const std::vector<Resources::Stream>& streams) {
 void Checker::take(const ops::OpHeader& op) {
   if (op.sequence <= newest_) return;
   newest_ = op.sequence;
-  new_memory(op);
-  if (!order(op)) touch(op);
+  if (!note(op)) touch(op);
 }
 
 void Checker::site(const ops::OrderSite& op) {
@@ -38,77 +45,57 @@ void Checker::site(const ops::OrderSite& op) {
 }
 
 /// Forgets earlier accesses at these addresses: the memory is new.
-void Checker::new_memory(const ops::OpHeader& op) {
-  uint64_t address = 0, bytes = 0;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::allocate:
-      address = as<ops::Allocate>(op).address;
-      bytes = as<ops::Allocate>(op).bytes;
-      break;
-    case OpId::memory_hold:
-      held_[as<ops::MemoryHold>(op).handle] = as<ops::MemoryHold>(op).bytes;
-      return;
-    case OpId::memory_drop:
-      held_.erase(as<ops::MemoryDrop>(op).handle);
-      return;
-    case OpId::memory_map:
-      address = as<ops::MemoryMap>(op).address;
-      if (const auto held = held_.extract(as<ops::MemoryMap>(op).handle)) bytes = held.mapped();
-      break;
-    default:
-      return;
-  }
+void Checker::new_memory(uint64_t address, uint64_t bytes) {
   if (address + bytes > address) map_.forget(address, address + bytes);
 }
 
-/// Handles ops of order. False: it is an op that touches memory, if anything.
+/// Notes an op of memory or of order. False: it is an op that touches memory, if anything.
+bool Checker::note(const ops::OpHeader& op) {
+  bool noted = true;
+  ops::visit(op, ops::Overloaded{
+                     [&](const ops::Allocate& one) { new_memory(one.address, one.bytes); },
+                     [&](const ops::MemoryHold& one) { held_[one.handle] = one.bytes; },
+                     [&](const ops::MemoryDrop& one) { held_.erase(one.handle); },
+                     [&](const ops::MemoryMap& one) {
+                       if (const auto held = held_.extract(one.handle))
+                         new_memory(one.address, held.mapped());
+                     },
+                     [&](const ops::OrderUnasked&) { unasked_.insert(op.stream); },
+                     [&](const ops::OrderSite& one) { site(one); },
+                     [&](const ops::OrderHost& one) {
+                       host_.insert_or_assign(op.stream, Operand{{one.address, one.bytes}, one.written != 0});
+                     },
+                     [&](const auto&) { noted = order(op); },
+                 });
+  return noted;
+}
+
+/// Handles ops of order. False: it is another one.
 bool Checker::order(const ops::OpHeader& op) {
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::stream_create:
-      timeline_.create_stream(as<ops::StreamCreate>(op).handle, as<ops::StreamCreate>(op).flags);
-      return true;
-    case OpId::stream_destroy:
-      timeline_.destroy_stream(as<ops::StreamDestroy>(op).handle);
-      return true;
-    case OpId::event_record:
-      timeline_.begin(op.stream, op.sequence);
-      timeline_.record(as<ops::EventRecord>(op).event, op.stream);
-      return true;
-    case OpId::event_wait:
-      timeline_.begin(op.stream, op.sequence);
-      timeline_.wait(as<ops::EventWait>(op).event, op.stream, op.sequence);
-      return true;
-    case OpId::event_destroy:
-      timeline_.destroy_event(as<ops::EventDestroy>(op).handle);
-      return true;
-    case OpId::stream_synchronize:
-      if (!unasked_.erase(op.stream)) timeline_.host_has_stream(op.stream);
-      return true;
-    case OpId::order_unasked:
-      unasked_.insert(op.stream);
-      return true;
-    case OpId::event_synchronize:
-      timeline_.host_has_event(as<ops::EventSynchronize>(op).event);
-      return true;
-    case OpId::device_synchronize:
-      timeline_.host_has_all();
-      return true;
-    case OpId::order_known: {
-      const auto& known = as<ops::OrderKnown>(op);
-      known.until ? timeline_.host_has(known.stream, known.until) : timeline_.host_has_all();
-      return true;
-    }
-    case OpId::order_site:
-      site(as<ops::OrderSite>(op));
-      return true;
-    case OpId::order_host: {
-      const auto& host = as<ops::OrderHost>(op);
-      host_.insert_or_assign(op.stream, Operand{{host.address, host.bytes}, host.written != 0});
-      return true;
-    }
-    default:
-      return false;
-  }
+  bool orders = true;
+  ops::visit(op, ops::Overloaded{
+                     [&](const ops::StreamCreate& one) { timeline_.create_stream(one.handle, one.flags); },
+                     [&](const ops::StreamDestroy& one) { timeline_.destroy_stream(one.handle); },
+                     [&](const ops::EventRecord& one) {
+                       timeline_.begin(op.stream, op.sequence);
+                       timeline_.record(one.event, op.stream);
+                     },
+                     [&](const ops::EventWait& one) {
+                       timeline_.begin(op.stream, op.sequence);
+                       timeline_.wait(one.event, op.stream, op.sequence);
+                     },
+                     [&](const ops::EventDestroy& one) { timeline_.destroy_event(one.handle); },
+                     [&](const ops::StreamSynchronize&) {
+                       if (!unasked_.erase(op.stream)) timeline_.host_has_stream(op.stream);
+                     },
+                     [&](const ops::EventSynchronize& one) { timeline_.host_has_event(one.event); },
+                     [&](const ops::DeviceSynchronize&) { timeline_.host_has_all(); },
+                     [&](const ops::OrderKnown& one) {
+                       one.until ? timeline_.host_has(one.stream, one.until) : timeline_.host_has_all();
+                     },
+                     [&](const auto&) { orders = false; },
+                 });
+  return orders;
 }
 
 OperationPointer Checker::operation(const ops::OpHeader& op, uint32_t stream) const {
@@ -118,8 +105,7 @@ OperationPointer Checker::operation(const ops::OpHeader& op, uint32_t stream) co
 
 /// Adds the program's memory that a copy uses.
 void Checker::host_side(const ops::OpHeader& op, Operands& operands) {
-  const auto is = [&](OpId id) { return op.op == static_cast<uint16_t>(id); };
-  if (host_.empty() || !(is(OpId::copy_h2d) || is(OpId::copy_d2h) || is(OpId::copy_d2h_pinned))) return;
+  if (host_.empty() || !copies_host_memory(op)) return;
   const auto found = host_.find(op.stream);
   if (found == host_.end()) return;
   operands.push_back(std::move(found->second));

@@ -26,11 +26,12 @@ class Checker {
   void restore(const std::vector<Resources::Stream>& streams);
 
  private:
+  bool note(const ops::OpHeader& op);
   bool order(const ops::OpHeader& op);
   void touch(const ops::OpHeader& op);
   void site(const ops::OrderSite& op);
   OperationPointer operation(const ops::OpHeader& op, uint32_t stream) const;
-  void new_memory(const ops::OpHeader& op);
+  void new_memory(uint64_t address, uint64_t bytes);
   void host_side(const ops::OpHeader& op, Operands& operands);
 
   const std::shared_ptr<const Operators> operators_;

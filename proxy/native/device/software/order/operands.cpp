@@ -9,12 +9,11 @@
 #include "device/common/operands.h"
 #include "device/software/arithmetic/reduce.h"
 #include "device/software/errors/error.h"
+#include "jitc/generated_op_traits.h"
 #include "jitc/operator_call.h"
 
 namespace jitc::software::order {
 namespace {
-using ops::OpId;
-
 void reads(Operands& out, Region region) { out.push_back({std::move(region), false}); }
 void writes(Operands& out, Region region) { out.push_back({std::move(region), true}); }
 
@@ -63,6 +62,20 @@ const char* kind_name(uint32_t kind) {
                               "ncclReduceScatter", "ncclAlltoAll",  "ncclSend",   "ncclRecv"};
   return kind < kNames.size() ? kNames[kind] : "collective";
 }
+
+std::string name_of(std::span<const ops::CollectiveItem> items) {
+  const std::string first = kind_name(items.empty() ? UINT32_MAX : items.front().kind);
+  return items.size() < 2 ? first : first + " and " + std::to_string(items.size() - 1) + " more in a group";
+}
+
+std::string operator_name(const ops::OpHeader& op) {
+  wire::CallHeader header;
+  const auto* const bytes = reinterpret_cast<const char*>(&op) + sizeof op;
+  const size_t left = op.size - sizeof op;
+  if (left < sizeof header) return "an operator";
+  std::memcpy(&header, bytes, sizeof header);
+  return {bytes + sizeof header, std::min<size_t>(header.name_size, left - sizeof header)};
+}
 }  // namespace
 
 /// Adds an item. A rank's contribution to an in-place all-gather stays in place.
@@ -98,74 +111,42 @@ void OperandReader::calls(const ops::OpHeader& op, Operands& out) const {
 
 Operands OperandReader::operands(const ops::OpHeader& op) const {
   Operands out;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::copy_h2d:
-      writes(out, {as<ops::CopyH2d>(op).address, as<ops::CopyH2d>(op).bytes});
-      break;
-    case OpId::copy_d2h:
-      reads(out, {as<ops::CopyD2h>(op).address, as<ops::CopyD2h>(op).bytes});
-      break;
-    case OpId::copy_d2h_pinned:
-      reads(out, {as<ops::CopyD2hPinned>(op).address, as<ops::CopyD2hPinned>(op).bytes});
-      break;
-    case OpId::copy_d2d:
-      reads(out, {as<ops::CopyD2d>(op).source, as<ops::CopyD2d>(op).bytes});
-      writes(out, {as<ops::CopyD2d>(op).destination, as<ops::CopyD2d>(op).bytes});
-      break;
-    case OpId::copy_2d: {
-      const auto& copy = as<ops::Copy2d>(op);
-      reads(out, rows(copy.source, copy.source_pitch, copy.width, copy.height));
-      writes(out, rows(copy.destination, copy.destination_pitch, copy.width, copy.height));
-      break;
-    }
-    case OpId::fill:
-      writes(out, {as<ops::Fill>(op).address, as<ops::Fill>(op).bytes});
-      break;
-    case OpId::collective:
-      collective(as<ops::Collective>(op), out);
-      break;
-    case OpId::matmul:
-      product(as<ops::Matmul>(op), out);
-      break;
-    case OpId::operator_call:
-    case OpId::operator_query:
-      calls(op, out);
-      break;
-    default:
-      break;
-  }
+  ops::visit(op, ops::Overloaded{
+                     [&](const ops::CopyH2d& one) { writes(out, {one.address, one.bytes}); },
+                     [&](const ops::CopyD2h& one) { reads(out, {one.address, one.bytes}); },
+                     [&](const ops::CopyD2hPinned& one) { reads(out, {one.address, one.bytes}); },
+                     [&](const ops::CopyD2d& one) {
+                       reads(out, {one.source, one.bytes});
+                       writes(out, {one.destination, one.bytes});
+                     },
+                     [&](const ops::Copy2d& one) {
+                       reads(out, rows(one.source, one.source_pitch, one.width, one.height));
+                       writes(out, rows(one.destination, one.destination_pitch, one.width, one.height));
+                     },
+                     [&](const ops::Fill& one) { writes(out, {one.address, one.bytes}); },
+                     [&](const ops::Collective& one) { collective(one, out); },
+                     [&](const ops::Matmul& one) { product(one, out); },
+                     [&](const ops::OperatorCall& one) { calls(one.header, out); },
+                     [&](const ops::OperatorQuery& one) { calls(one.header, out); },
+                     [](const auto&) {},
+                 });
   return out;
 }
 
 std::string OperandReader::name(const ops::OpHeader& op) {
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::copy_h2d:
-      return "a copy from the host";
-    case OpId::copy_d2h:
-    case OpId::copy_d2h_pinned:
-      return "a copy to the host";
-    case OpId::copy_d2d:
-    case OpId::copy_2d:
-      return "a copy on the device";
-    case OpId::fill:
-      return "a fill";
-    case OpId::matmul:
-      return "a matrix product";
-    case OpId::collective: {
-      const auto items = items_of(as<ops::Collective>(op));
-      const std::string first = kind_name(items.empty() ? UINT32_MAX : items.front().kind);
-      return items.size() < 2 ? first
-                              : first + " and " + std::to_string(items.size() - 1) + " more in a group";
-    }
-    default:
-      break;
-  }
-  wire::CallHeader header;
-  const auto* const bytes = reinterpret_cast<const char*>(&op) + sizeof op;
-  const size_t left = op.size - sizeof op;
-  if (left < sizeof header) return "an operator";
-  std::memcpy(&header, bytes, sizeof header);
-  return {bytes + sizeof header, std::min<size_t>(header.name_size, left - sizeof header)};
+  std::string name;
+  ops::visit(op, ops::Overloaded{
+                     [&](const ops::CopyH2d&) { name = "a copy from the host"; },
+                     [&](const ops::CopyD2h&) { name = "a copy to the host"; },
+                     [&](const ops::CopyD2hPinned&) { name = "a copy to the host"; },
+                     [&](const ops::CopyD2d&) { name = "a copy on the device"; },
+                     [&](const ops::Copy2d&) { name = "a copy on the device"; },
+                     [&](const ops::Fill&) { name = "a fill"; },
+                     [&](const ops::Matmul&) { name = "a matrix product"; },
+                     [&](const ops::Collective& one) { name = name_of(items_of(one)); },
+                     [&](const auto&) { name = operator_name(op); },
+                 });
+  return name;
 }
 
 }  // namespace jitc::software::order

@@ -7,9 +7,6 @@
 #include "device/software/errors/error.h"
 
 namespace jitc::software {
-namespace {
-constexpr uint32_t kLaunchTimeout = 702;  // cudaErrorLaunchTimeout
-}
 
 Hangs::Hangs(WaitHub& hub, device::RunState& state, const device::Residency& residency, double hang_seconds)
     : hub_(hub),

@@ -11,7 +11,7 @@
 namespace jitc::test {
 namespace {
 constexpr size_t kWindow = cuda::RegisteredCopies::kWindow;
-constexpr int kAlreadyRegistered = 712;
+constexpr int kHostMemoryAlreadyRegistered = 712;
 
 /// Two windows and a half.
 class Arena {
@@ -48,7 +48,7 @@ bool is_registered(const Arena& arena, size_t window) {
   void* const memory = arena.at(window * kWindow, 4096).data();
   const int code = take(memory, 4096, 0);
   if (code == 0) CHECK_EQUAL(give(memory), 0);
-  CHECK(code == 0 || code == kAlreadyRegistered);
+  CHECK(code == 0 || code == kHostMemoryAlreadyRegistered);
   return code != 0;
 }
 }  // namespace
