@@ -15,7 +15,6 @@ from pathlib import Path
 
 from jitc.ops.options.generated_fields import OF_WORKERS, ServiceOptions
 from jitc.ops.options.table import MEMORY_MOST
-from jitc.ops.options.values import GIB
 
 from .executor import Shared, shared
 from .paths import executor_library
@@ -48,7 +47,6 @@ class Config(ServiceOptions):
 
     socket: str
     worker_overhead: int | None = None  # bytes of a shared GPU that each worker has beside its share; None: measured
-    spill_bytes: int = 8 * GIB
     address_bases: tuple[int, ...] = ADDRESS_BASES  # where sessions' ranges may begin, best first
     address_bytes: int = LARGE_BYTES  # of the largest range
     worker: list[str] = field(default_factory=worker_command)

@@ -37,6 +37,8 @@ class ServiceOptions:
     images_limit: int = 4294967296
     #: A session's pinned memory that program and worker share, allocated as needed.
     pinned_bytes: int = 4294967296
+    #: Disk space for a session's ops that its journal has no memory for, allocated as needed.
+    spill_bytes: int = 8589934592
     #: Folder for spilled journals; the files have no name.
     spill_dir: str = "/var/tmp"
     #: Size of the core dump that a worker leaves when it crashes.
@@ -78,6 +80,7 @@ BINDING = {
     "snapshot_bytes": "--copies-limit",
     "images_limit": "--images-limit",
     "pinned_bytes": "--pinned-limit",
+    "spill_bytes": "--spill-limit",
     "noise": "--noise",
     "check_order": "--check-order",
     "shuffle": "--shuffle",

@@ -3,7 +3,7 @@
 Called by: `generator.py` (the configuration's fields, the options of workers, the table of docs/cli.md) and the
 commands (their parser, and the message about a wrong value). An option that is added here is on the command line of
 `jitc-proxyd` and `jitc run`, in the service's configuration as `Config.FIELD`, and, if workers receive it, in the
-executor as a field of `BackendOptions::given`; only the code that reads it there remains to be written.
+executor as a field of `DeviceOptions::given`; only the code that reads it there remains to be written.
 """
 
 from __future__ import annotations
@@ -138,6 +138,10 @@ OPTIONS = (
     Option(
         "pinned-limit", "pinned_bytes", Size(MIB, PINNED_MOST, "none", unit=4096), 4 * GIB,
         "a session's pinned memory that program and worker share, allocated as needed", ROOM, binding=True,
+    ),
+    Option(
+        "spill-limit", "spill_bytes", Size(16 * MIB, TIB, "none"), 8 * GIB,
+        "disk space for a session's ops that its journal has no memory for, allocated as needed", ROOM, binding=True,
     ),
     Option(
         "spill-dir", "spill_dir", Folder(), "/var/tmp", "folder for spilled journals; the files have no name", ROOM,

@@ -86,6 +86,7 @@ SERVICE = {
     "--memory-limit": [*SIZES, "31MiB", "3TiB"],
     "--journal-limit": [*SIZES, "15MiB", "2TiB"],
     "--copies-limit": [*SIZES, "63MiB", "2TiB"],
+    "--spill-limit": [*(one for one in SIZES if one != "0"), "15MiB", "2TiB"],
     "--images-limit": [*SIZES, "1MiB", "2TiB"],
     "--pinned-limit": [*(one for one in SIZES if one != "0"), "64K", "65GiB"],
     "--hang-seconds": SECONDS,
