@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .model import BYTES, SECONDS, says
+from .model import BYTES, SECONDS, TIME, says
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,3 +120,4 @@ class Status:
     gpus: list[GpuStatus] = says("GPUs of the node")
     copies: Copies = says("host memory for copies of live device memory")
     shuffle: int = says("the seed of `--shuffle`, 0: nothing is shuffled")
+    started: float = says("when this service started; one that takes over running jobs starts anew", TIME)

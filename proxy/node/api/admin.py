@@ -67,6 +67,7 @@ class AdminService:
     ) -> None:
         self._registry, self._faults, self._races = registry, faults, races
         self._records, self._waiting = records, waiting
+        self._started = time.time()
         self.Inject, self.Validate = waiting.serve(self._inject), waiting.serve(self._validate)
 
     def Status(self, request: Any, context: Any) -> Any:
@@ -74,7 +75,7 @@ class AdminService:
         gpus = [self._gpu(gpu) for gpu in registry.gpus]
         held = sum(one.copies_held_bytes for gpu in gpus for one in gpu.sessions)
         copies = model.Copies(held_bytes=held, limit_bytes=registry.config.snapshot_bytes)
-        found = model.Status(gpus=gpus, copies=copies, shuffle=registry.config.shuffle)
+        found = model.Status(gpus=gpus, copies=copies, shuffle=registry.config.shuffle, started=self._started)
         return control_pb2.JsonReply(json=json.dumps(document(found)))
 
     def Report(self, request: Any, context: Any) -> Any:

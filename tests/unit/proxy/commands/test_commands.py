@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,7 @@ def test_status_report_inject(daemon: Proxyd, capsys: pytest.CaptureFixture[str]
     assert code == 0
     assert json.loads(out)["gpus"][0]["sessions"][0]["ops_executed"] == 2
     assert differences(json.loads(out), example("jitc status --json")) == []
+    assert Path(f"{daemon.socket}.d").stat().st_mtime - 60 < json.loads(out)["started"] < time.time()
     assert run(capsys, "report", *at)[:2] == (0, "no recoveries so far\n")
     code, out, _ = run(capsys, "inject", "kill-worker", "--gpu", "0", *at)
     assert code == 0
