@@ -43,6 +43,10 @@ FAULTS = (
         what="the worker's process is killed (SIGKILL); without a trigger those of all programs on the GPU",
     ),
     Kind(
+        "crash-worker", "signal", signal="SIGSEGV",
+        what="it crashes (SIGSEGV), with a core dump where `--core-limit` allows one",
+    ),
+    Kind(
         "stop-worker", "signal", signal="SIGSTOP",
         what="it is stopped (SIGSTOP); noticed by its peers, or after `--hang-seconds`",
     ),

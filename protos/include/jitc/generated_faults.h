@@ -15,8 +15,9 @@ struct FaultKind {
   int signal;       // of the carrier of that name
   bool collective;  // it waits for an op that is a collective
 };
-inline constexpr std::array<FaultKind, 10> kFaults{{
+inline constexpr std::array<FaultKind, 11> kFaults{{
     {"kill-worker", FaultCarrier::signal, SIGKILL, false},
+    {"crash-worker", FaultCarrier::signal, SIGSEGV, false},
     {"stop-worker", FaultCarrier::signal, SIGSTOP, false},
     {"sticky-error", FaultCarrier::sessions, 0, false},
     {"illegal-access", FaultCarrier::device, 0, false},

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_kinds_and_places_are_those_that_users_have_in_scripts() -> None:
     assert KINDS == (
-        "kill-worker", "stop-worker", "sticky-error", "illegal-access", "endless-kernel", "hung-collective", "cut-link",
-        "slow-link", "xid", "lose-gpu",
+        "kill-worker", "crash-worker", "stop-worker", "sticky-error", "illegal-access", "endless-kernel",
+        "hung-collective", "cut-link", "slow-link", "xid", "lose-gpu",
     )  # fmt: skip
     assert PHASES == ("forward", "backward", "optimizer", "collective", "copy", "boundary")
 

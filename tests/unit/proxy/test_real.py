@@ -44,7 +44,7 @@ def test_ops_run(real: Service) -> None:
     client.close()
 
 
-@pytest.mark.parametrize("kind", ["kill-worker", "sticky-error"])
+@pytest.mark.parametrize("kind", ["kill-worker", "crash-worker", "sticky-error"])
 @pytest.mark.parametrize(
     "where",
     [{}, {"boundary": 2, "phase": "boundary"}, {"boundary": 2, "phase": "forward", "skip": 3}, {"sequence": 6},

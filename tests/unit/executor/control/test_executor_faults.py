@@ -104,13 +104,14 @@ def test_unknown_faults_are_refused(case: Case, fault: dict[str, Any]) -> None:
         case.arm(**fault)
 
 
-def test_kill_tells_first_and_then_the_process_is_gone() -> None:
+@pytest.mark.parametrize(("kind", "signal"), [("kill-worker", 9), ("crash-worker", 11)])
+def test_kill_tells_first_and_then_the_process_is_gone(kind: str, signal: int) -> None:
     shared = Shared()
     try:
-        fault = json.dumps({"kind": "kill-worker", "boundary": 2, "phase": "backward"})
+        fault = json.dumps({"kind": kind, "boundary": 2, "phase": "backward"})
         command = [sys.executable, str(CHILD), json.dumps(shared.request()), "1", "8", fault]
         done = subprocess.run(command, capture_output=True, timeout=60, check=False)
-        assert done.returncode == -9
-        assert b"kill-worker fired at op copy_d2d" in done.stderr and b"after boundary 2" in done.stderr
+        assert done.returncode == -signal
+        assert f"{kind} fired at op copy_d2d".encode() in done.stderr and b"after boundary 2" in done.stderr
     finally:
         shared.close()
