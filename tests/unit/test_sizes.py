@@ -14,9 +14,7 @@ FILE_LINES, FOLDER_FILES = 320, 15
 OTHER_LINES = 600
 FUNCTIONS, MEMBERS = 30, 20
 #: What there is beyond that, in lines: it must not grow.
-LONG_FILES = {
-    "interpose/spec/device/errors.py": 408, "protos/ops/table.py": 360,
-}  # fmt: skip
+LONG_FILES = {"interpose/spec/device/errors.py": 408}
 LARGE_FOLDERS: dict[str, int] = {}
 #: Class -> functions, members.
 LARGE_CLASSES = {
