@@ -86,6 +86,7 @@ TYPES: dict[str, str] = {
     "memory_location": "MemoryLocation",
     "device_prop": "void",
     "pointer_attributes": "PointerAttributes",
+    "copy_parameters_3d": "CopyParameters3d",
     "func_attributes": "FuncAttributes",
     "launch_config": "void",
     "nccl_config": "void",

@@ -142,4 +142,21 @@ MEMORY_OPS: tuple[Op, ...] = (
         (("handle", "u64", "as given to memory_hold"),),
         resource=True,
     ),
+    Op(
+        MEMORY,
+        16,
+        "copy_3d",
+        "Copy slices of rows inside device memory.",
+        (
+            ("destination", "u64", ""),
+            ("destination_pitch", "u64", "from row to row"),
+            ("destination_slice", "u64", "from slice to slice"),
+            ("source", "u64", ""),
+            ("source_pitch", "u64", ""),
+            ("source_slice", "u64", ""),
+            ("width", "u64", "bytes"),
+            ("height", "u64", "rows of a slice"),
+            ("depth", "u64", "slices"),
+        ),
+    ),
 )

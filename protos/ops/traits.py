@@ -100,6 +100,7 @@ TRAITS: dict[str, Traits] = {
     "copy_d2h": _work("copy_size", "answer", point="copy", reads="elements", result_size="copied", shows="stream"),
     "copy_d2d": _captured(point="copy"),
     "copy_2d": _captured(point="copy"),
+    "copy_3d": _captured(point="copy"),
     "fill": _captured(),
     "memory_info": _aside(window="answer"),
     "copy_h2d_pinned": _work("copy_size"),

@@ -33,6 +33,22 @@ struct PointerAttributes {
 };
 enum MemoryType : int32_t { kUnregistered = 0, kHost = 1, kDevice = 2 };
 
+/// cudaPitchedPtr, cudaMemcpy3DParms.
+struct PitchedPointer {
+  void* address;
+  size_t pitch, width, height;
+};
+struct CopyParameters3d {
+  const void* source_array;
+  size_t source_at[3];  // x in bytes, y, z
+  PitchedPointer source;
+  const void* destination_array;
+  size_t destination_at[3];
+  PitchedPointer destination;
+  size_t width, height, depth;  // width in bytes
+  int32_t kind;
+};
+
 /// CUmemLocation, CUmemAccessDesc, CUmemAllocationProp.
 struct MemoryLocation {
   int32_t type, id;

@@ -94,6 +94,8 @@ int32_t cudaMemPoolTrimTo(uint64_t pool, size_t keep);
 int32_t cudaMemcpy(void* dst, const void* src, size_t count, int32_t kind);
 int32_t cudaMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height, int32_t kind);
 int32_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height, int32_t kind, uint64_t stream);
+int32_t cudaMemcpy3D(const CopyParameters3d* parameters);
+int32_t cudaMemcpy3DAsync(const CopyParameters3d* parameters, uint64_t stream);
 int32_t cudaMemcpyAsync(void* dst, const void* src, size_t count, int32_t kind, uint64_t stream);
 int32_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t count, size_t offset, int32_t kind);
 int32_t cudaMemcpyFromSymbolAsync(void* dst, const void* symbol, size_t count, size_t offset, int32_t kind, uint64_t stream);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "api/common/guard.h"
 #include "api/generated/generated_api.h"
 #include "api/host/host_copy.h"
 #include "api/stream/capture.h"
@@ -79,7 +80,8 @@ Status copy_between(const Place& to, const Place& from, const StreamRef& stream,
   });
 }
 
-Status copy_2d(const ops::Copy2d& wanted, Session* owner, const StreamRef& stream) {
+template <class Copy>
+Status copy_inside(const Copy& wanted, Session* owner, const StreamRef& stream) {
   return give_beside_memory(owner, stream, [&](const StreamRef& where) {
     auto op = wanted;
     op.header.stream = where.id;
@@ -106,7 +108,7 @@ Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch,
     op.source_pitch = src_pitch;
     op.width = width;
     op.height = height;
-    return copy_2d(op, to.session, stream);
+    return copy_inside(op, to.session, stream);
   }
   // To the device: from pageable memory the first row waits for earlier work, from pinned memory the last one
   // for all rows.
@@ -118,6 +120,52 @@ Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch,
   return status;
 }
 
+bool bad_kind(int32_t kind) {
+  constexpr int32_t kHostToHost = 0, kByAddress = 4;  // cudaMemcpyKind, the first and the last
+  return kind < kHostToHost || kind > kByAddress;
+}
+
+/// One side of a copy of slices.
+struct Slices {
+  uint64_t address, pitch, slice;
+  bool fits;
+
+  Slices(const PitchedPointer& memory, const size_t (&at)[3], const CopyParameters3d& copy)
+      : address(reinterpret_cast<uint64_t>(memory.address) + at[2] * memory.pitch * memory.height +
+                at[1] * memory.pitch + at[0]),
+        pitch(memory.pitch),
+        slice(memory.pitch * memory.height),
+        fits(copy.depth < 2 || at[1] + copy.height <= memory.height) {}
+  Place place(const CopyParameters3d& copy) const {
+    return place_of(address, slice * (copy.depth - 1) + span_of(pitch, copy.width, copy.height));
+  }
+};
+
+Status copy_slices(const CopyParameters3d& copy, const StreamRef& stream, bool wait) {
+  if (bad_kind(copy.kind)) return kInvalidMemcpyDirection;
+  if (copy.source_array || copy.destination_array)
+    return refuse_cudart("cudaMemcpy3D", "arrays are not supported: use linear memory");
+  const Slices to(copy.destination, copy.destination_at, copy), from(copy.source, copy.source_at, copy);
+  if (!copy.width || !copy.height || !copy.depth) return kSuccess;
+  if (!to.fits || !from.fits) return kInvalidValue;
+  if (copy.depth == 1 || (to.slice == to.pitch * copy.height && from.slice == from.pitch * copy.height))
+    return copy_rows(to.address, to.pitch, from.address, from.pitch, copy.width, copy.height * copy.depth,
+                     stream, wait);
+  if (copy.width > to.pitch || copy.width > from.pitch) return kInvalidPitchValue;
+  const Place there = to.place(copy), here = from.place(copy);
+  if (!there.whole || !here.whole) return kInvalidValue;
+  if (there.on_device() && here.on_device() && there.session == here.session) {
+    ops::Copy3d op{{},         to.address, to.pitch,   to.slice,    from.address,
+                   from.pitch, from.slice, copy.width, copy.height, copy.depth};
+    return copy_inside(op, there.session, stream);
+  }
+  Status status = kSuccess;
+  for (size_t slice = 0; slice < copy.depth && !status; ++slice)
+    status = copy_rows(to.address + slice * to.slice, to.pitch, from.address + slice * from.slice, from.pitch,
+                       copy.width, copy.height, stream, wait);
+  return status;
+}
+
 Status copy_on(uint64_t destination, uint64_t source, uint64_t count, uint64_t stream, bool wait) {
   StreamRef ref;
   const Status status = resolve_stream(stream, &ref);
@@ -125,11 +173,6 @@ Status copy_on(uint64_t destination, uint64_t source, uint64_t count, uint64_t s
 }
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-
-bool bad_kind(int32_t kind) {
-  constexpr int32_t kHostToHost = 0, kByAddress = 4;  // cudaMemcpyKind, the first and the last
-  return kind < kHostToHost || kind > kByAddress;
-}
 
 }  // namespace
 
@@ -182,6 +225,19 @@ int32_t cudaMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pi
   const Status status = resolve_stream(0, &ref);
   return status ? status
                 : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, true);
+}
+
+int32_t cudaMemcpy3D(const CopyParameters3d* parameters) {
+  StreamRef ref;
+  if (!parameters) return kInvalidValue;
+  const Status status = resolve_stream(0, &ref);
+  return status ? status : copy_slices(*parameters, ref, true);
+}
+int32_t cudaMemcpy3DAsync(const CopyParameters3d* parameters, uint64_t stream) {
+  StreamRef ref;
+  if (!parameters) return kInvalidValue;
+  const Status status = resolve_stream(stream, &ref);
+  return status ? status : copy_slices(*parameters, ref, false);
 }
 
 }  // namespace jitc::api

@@ -73,9 +73,9 @@ REFUSED: tuple[Function, ...] = (
     cudaDeviceGetTexture1DLinearMaxWidth""",
     ),
     *unsupported(
-        "3D and batched copies are not supported: copy rows with cudaMemcpy2DAsync",
+        "batched copies, and 3D ones between two GPUs, are not supported: copy with cudaMemcpy3DAsync",
         """
-    cudaMalloc3D cudaMemcpy3D cudaMemcpy3DAsync cudaMemcpy3DBatchAsync cudaMemcpy3DPeer cudaMemcpy3DPeerAsync
+    cudaMalloc3D cudaMemcpy3DBatchAsync cudaMemcpy3DPeer cudaMemcpy3DPeerAsync
     cudaMemcpyBatchAsync cudaMemset3D cudaMemset3DAsync""",
     ),
     *unsupported(

@@ -30,7 +30,7 @@ struct OpTraits {
   bool capturable, on_stream, images, result_is_state;
 };
 /// In the order of kOps.
-inline constexpr std::array<OpTraits, 74> kOpTraits{{
+inline constexpr std::array<OpTraits, 75> kOpTraits{{
     {Check::none, Taker::step_begin, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // step_begin
     {Check::live_blocks, Taker::boundary, Window::none, Skipped::must_run, Making::nothing, Point::boundary, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // boundary
     {Check::live_blocks, Taker::live_set, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // live_set
@@ -54,6 +54,7 @@ inline constexpr std::array<OpTraits, 74> kOpTraits{{
     {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::synchronous, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_hold
     {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_map
     {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_drop
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // copy_3d
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::streams, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // stream_create
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // stream_destroy
     {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::stream, false, false, false, false},  // stream_synchronize
@@ -184,6 +185,9 @@ bool with_type(OpId id, Handler&& handler) {
       return true;
     case OpId::memory_drop:
       handler.template operator()<MemoryDrop>();
+      return true;
+    case OpId::copy_3d:
+      handler.template operator()<Copy3d>();
       return true;
     case OpId::stream_create:
       handler.template operator()<StreamCreate>();

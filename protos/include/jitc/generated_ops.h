@@ -47,6 +47,7 @@ enum class OpId : uint16_t {
   memory_hold = 0x020d,
   memory_map = 0x020e,
   memory_drop = 0x020f,
+  copy_3d = 0x0210,
   stream_create = 0x0301,
   stream_destroy = 0x0302,
   stream_synchronize = 0x0303,
@@ -440,6 +441,22 @@ struct MemoryDrop {
   uint64_t handle{};  // as given to memory_hold
 };
 static_assert(sizeof(MemoryDrop) == 32 && std::is_trivially_copyable_v<MemoryDrop>);
+
+/// Copy slices of rows inside device memory.
+struct Copy3d {
+  static constexpr OpId kId = OpId::copy_3d;
+  OpHeader header{};
+  uint64_t destination{};
+  uint64_t destination_pitch{};  // from row to row
+  uint64_t destination_slice{};  // from slice to slice
+  uint64_t source{};
+  uint64_t source_pitch{};
+  uint64_t source_slice{};
+  uint64_t width{};  // bytes
+  uint64_t height{};  // rows of a slice
+  uint64_t depth{};  // slices
+};
+static_assert(sizeof(Copy3d) == 96 && std::is_trivially_copyable_v<Copy3d>);
 
 /// Create a stream.
 struct StreamCreate {
@@ -972,7 +989,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 74> kOps{{
+inline constexpr std::array<OpInfo, 75> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -996,6 +1013,7 @@ inline constexpr std::array<OpInfo, 74> kOps{{
     {OpId::memory_hold, "memory_hold", sizeof(MemoryHold), false, true, true, true},
     {OpId::memory_map, "memory_map", sizeof(MemoryMap), false, false, true, true},
     {OpId::memory_drop, "memory_drop", sizeof(MemoryDrop), false, false, true, true},
+    {OpId::copy_3d, "copy_3d", sizeof(Copy3d), false, false, true, false},
     {OpId::stream_create, "stream_create", sizeof(StreamCreate), false, false, true, true},
     {OpId::stream_destroy, "stream_destroy", sizeof(StreamDestroy), false, false, true, true},
     {OpId::stream_synchronize, "stream_synchronize", sizeof(StreamSynchronize), false, true, true, false},

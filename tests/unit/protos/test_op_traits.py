@@ -50,7 +50,7 @@ LISTS: dict[tuple[str, object], str] = {
     ("making", "with_others"): "communicator_create communicator_split",
     ("making", "taking_away"): "communicator_abort",
     ("point", "collective"): "collective",
-    ("point", "copy"): "copy_h2d copy_d2h copy_d2h_pinned copy_d2d copy_2d",
+    ("point", "copy"): "copy_h2d copy_d2h copy_d2h_pinned copy_d2d copy_2d copy_3d",
     ("point", "boundary"): "boundary",
     ("limit", "streams"): "stream_create",
     ("limit", "events"): "event_create",
@@ -68,12 +68,12 @@ LISTS: dict[tuple[str, object], str] = {
     ("shows", "event"): "event_synchronize",
     ("shows", "device"): "device_synchronize",
     ("on_stream", True): (
-        "copy_h2d copy_h2d_pinned copy_d2h copy_d2h_pinned copy_d2d copy_2d fill event_record event_wait operator_call"
-        " operator_query kernel_launch collective matmul blas_call lt_matmul library_call dnn_ask dnn_call dnn_try"
-        " dnn_execute dnn_execute_try graph_launch"
+        "copy_h2d copy_h2d_pinned copy_d2h copy_d2h_pinned copy_d2d copy_2d copy_3d fill event_record event_wait"
+        " operator_call operator_query kernel_launch collective matmul blas_call lt_matmul library_call dnn_ask dnn_call"
+        " dnn_try dnn_execute dnn_execute_try graph_launch"
     ),
     ("capturable", True): (
-        "capture_begin capture_end copy_d2d copy_2d fill event_record event_wait operator_call kernel_launch"
+        "capture_begin capture_end copy_d2d copy_2d copy_3d fill event_record event_wait operator_call kernel_launch"
         " collective matmul blas_set blas_call lt_matmul library_call dnn_call dnn_execute graph_launch"
     ),
     ("images", True): (

@@ -31,6 +31,10 @@ constexpr uint64_t kLargestResult = 1u << 20;
 void check_fill(const ops::Fill& op);
 /// Returns the bytes from the first to the last byte of a non-empty pitched block.
 uint64_t pitched_bytes(const char* name, uint64_t pitch, uint64_t width, uint64_t height);
+/// The same of slices of such blocks: from the first slice's first byte to the last one's last.
+inline uint64_t sliced_bytes(const char* name, uint64_t slice, uint64_t pitch, const ops::Copy3d& op) {
+  return pitched_bytes(name, slice, pitched_bytes(name, pitch, op.width, op.height), op.depth);
+}
 
 /// Packs values one after the other, as results have them.
 template <class... Values>

@@ -54,6 +54,34 @@ CASE(memory_fill_and_2d) {
     for (size_t i = 0; i < 16; ++i) CHECK_EQUAL(int{to[row * 16 + i]}, i < 12 ? int{from[row * 50 + i]} : 0);
 }
 
+CASE(memory_slices) {
+  Session s;
+  const uint64_t a = s.allocate(4096), b = s.allocate(4096);
+  s.put(a, pattern(4096));
+  s.fill(b, 4096, 0);
+  ops::Copy3d slices;
+  slices.destination = b + 3;
+  slices.destination_pitch = 16;
+  slices.destination_slice = 100;  // not a whole number of rows
+  slices.source = a + 5;
+  slices.source_pitch = 50;
+  slices.source_slice = 301;
+  slices.width = 12;
+  slices.height = 3;
+  slices.depth = 4;
+  s.give(slices);
+  slices.depth = 0;
+  s.give(slices);
+  s.synchronize();
+  const auto from = s.download<uint8_t>(a, 4096), to = s.download<uint8_t>(b, 4096);
+  std::vector<uint8_t> wanted(4096);
+  for (size_t slice = 0; slice < 4; ++slice)
+    for (size_t row = 0; row < 3; ++row)
+      for (size_t i = 0; i < 12; ++i)
+        wanted[3 + slice * 100 + row * 16 + i] = from[5 + slice * 301 + row * 50 + i];
+  CHECK(to == wanted);
+}
+
 CASE(memory_bad_allocations_are_refused) {
   Session s;
   CHECK_EQUAL(s.try_allocate(s.base, kBlock), 0u);
@@ -101,6 +129,20 @@ CASE(memory_bad_ranges_are_faults_not_crashes) {
         s.give(rows);
       },
       1);
+  const auto slices = [](uint64_t slice, uint64_t depth) {
+    return [=](Session& s, uint64_t a) {
+      ops::Copy3d op{};
+      op.destination = op.source = a;
+      op.destination_pitch = op.source_pitch = op.width = 16;
+      op.height = 4;
+      op.destination_slice = op.source_slice = slice;
+      op.depth = depth;
+      s.give(op);
+    };
+  };
+  faults(slices(63, 2), 1);
+  faults(slices(uint64_t{1} << 40, uint64_t{1} << 40), 1);
+  faults(slices(kBlock, 2), 700);
   faults(
       [](Session& s, uint64_t a) {
         ops::CopyH2d op;

@@ -15,6 +15,23 @@ class PointerAttributes(Structure):
     )
 
 
+class PitchedPointer(Structure):
+    _fields_ = (("address", c_void_p), ("pitch", c_size_t), ("width", c_size_t), ("height", c_size_t))
+
+
+class CopyParameters3d(Structure):
+    _fields_ = (
+        ("source_array", c_void_p),
+        ("source_at", c_size_t * 3),
+        ("source", PitchedPointer),
+        ("destination_array", c_void_p),
+        ("destination_at", c_size_t * 3),
+        ("destination", PitchedPointer),
+        ("extent", c_size_t * 3),
+        ("kind", c_int32),
+    )
+
+
 class UniqueId(Structure):
     _fields_ = (("bytes", c_uint8 * 128),)
 

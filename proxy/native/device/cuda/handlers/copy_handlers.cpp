@@ -99,18 +99,40 @@ void CopyHandlers::pitched(const ops::Copy2d& op) {
                         pitched_bytes("destination", op.destination_pitch, op.width, op.height));
     const uint64_t from =
         issuer_.require("source", op.source, pitched_bytes("source", op.source_pitch, op.width, op.height));
-    abi::CUDA_MEMCPY2D rows{};
-    rows.srcMemoryType = rows.dstMemoryType = abi::kMemoryTypeDevice;
-    rows.srcDevice = from;
-    rows.srcPitch = op.source_pitch;
-    rows.dstDevice = to;
-    rows.dstPitch = op.destination_pitch;
-    rows.WidthInBytes = op.width;
-    rows.Height = op.height;
-    issuer_.check("cuMemcpy2DAsync", issuer_.driver().cuMemcpy2DAsync(&rows, stream.real()));
+    copy_rows(to, from, op, stream);
   }
   issuer_.submitted(stream, op.header);
   issuer_.sink().injection_point(op.header, "copy");
+}
+
+/// Copies the slices one after the other: the driver's own copy of slices takes a whole number of rows from
+/// slice to slice, which a program's need not have.
+void CopyHandlers::sliced(const ops::Copy3d& op) {
+  Stream& stream = issuer_.stream_of(op.header);
+  if (op.width && op.height && op.depth) {
+    const uint64_t to =
+        issuer_.require("destination", op.destination,
+                        sliced_bytes("destination", op.destination_slice, op.destination_pitch, op));
+    const uint64_t from =
+        issuer_.require("source", op.source, sliced_bytes("source", op.source_slice, op.source_pitch, op));
+    for (uint64_t slice = 0; slice < op.depth; ++slice)
+      copy_rows(to + slice * op.destination_slice, from + slice * op.source_slice, op, stream);
+  }
+  issuer_.submitted(stream, op.header);
+  issuer_.sink().injection_point(op.header, "copy");
+}
+
+template <class Copy>
+void CopyHandlers::copy_rows(uint64_t to, uint64_t from, const Copy& op, const Stream& stream) {
+  abi::CUDA_MEMCPY2D rows{};
+  rows.srcMemoryType = rows.dstMemoryType = abi::kMemoryTypeDevice;
+  rows.srcDevice = from;
+  rows.srcPitch = op.source_pitch;
+  rows.dstDevice = to;
+  rows.dstPitch = op.destination_pitch;
+  rows.WidthInBytes = op.width;
+  rows.Height = op.height;
+  issuer_.check("cuMemcpy2DAsync", issuer_.driver().cuMemcpy2DAsync(&rows, stream.real()));
 }
 
 void CopyHandlers::fill(const ops::Fill& op) {

@@ -19,15 +19,20 @@ class CopyHandlers {
   void d2h_pinned(const ops::CopyD2hPinned& op);
   void d2d(const ops::CopyD2d& op);
   void pitched(const ops::Copy2d& op);
+  void sliced(const ops::Copy3d& op);
   void fill(const ops::Fill& op);
+  /// Copies the op's rows, each at its pitch. Copy: Copy2d or Copy3d.
+  template <class Copy>
+  void copy_rows(uint64_t to, uint64_t from, const Copy& op, const Stream& stream);
 
   Issuer& issuer_;
   CompletionPoller& poller_;
   const PinnedRange pinned_;  // shared with the program
 
  public:
-  using Handled = HandlerList<&CopyHandlers::h2d, &CopyHandlers::d2h, &CopyHandlers::d2h_pinned,
-                              &CopyHandlers::d2d, &CopyHandlers::pitched, &CopyHandlers::fill>;
+  using Handled =
+      HandlerList<&CopyHandlers::h2d, &CopyHandlers::d2h, &CopyHandlers::d2h_pinned, &CopyHandlers::d2d,
+                  &CopyHandlers::pitched, &CopyHandlers::sliced, &CopyHandlers::fill>;
 };
 
 }  // namespace jitc::cuda

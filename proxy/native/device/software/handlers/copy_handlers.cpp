@@ -41,6 +41,10 @@ void CopyHandlers::pitched(const ops::Copy2d& op) {
   issuer_.queue(op.header, [this, &op] { copy_2d(memory_, issuer_.sink(), op); });
 }
 
+void CopyHandlers::sliced(const ops::Copy3d& op) {
+  issuer_.queue(op.header, [this, &op] { copy_3d(memory_, issuer_.sink(), op); });
+}
+
 void CopyHandlers::fill(const ops::Fill& op) {
   queue(op.header, op.bytes, [this, &op] { software::fill(memory_, op); });
 }

@@ -23,6 +23,7 @@ class CopyHandlers {
   void d2h_pinned(const ops::CopyD2hPinned& op);
   void d2d(const ops::CopyD2d& op);
   void pitched(const ops::Copy2d& op);
+  void sliced(const ops::Copy3d& op);
   void fill(const ops::Fill& op);
 
   const Issuer& issuer_;
@@ -30,8 +31,9 @@ class CopyHandlers {
   const PinnedRange pinned_;  // shared with the program
 
  public:
-  using Handled = HandlerList<&CopyHandlers::h2d, &CopyHandlers::d2h, &CopyHandlers::d2h_pinned,
-                              &CopyHandlers::d2d, &CopyHandlers::pitched, &CopyHandlers::fill>;
+  using Handled =
+      HandlerList<&CopyHandlers::h2d, &CopyHandlers::d2h, &CopyHandlers::d2h_pinned, &CopyHandlers::d2d,
+                  &CopyHandlers::pitched, &CopyHandlers::sliced, &CopyHandlers::fill>;
 };
 
 }  // namespace jitc::software

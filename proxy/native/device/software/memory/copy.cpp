@@ -80,6 +80,20 @@ void copy_2d(const Memory& memory, ExecutionSink& sink, const ops::Copy2d& op) {
   }
 }
 
+void copy_3d(const Memory& memory, ExecutionSink& sink, const ops::Copy3d& op) {
+  if (op.width == 0 || op.height == 0 || op.depth == 0) return;
+  const uint64_t written = sliced_bytes("destination", op.destination_slice, op.destination_pitch, op);
+  const uint64_t read = sliced_bytes("source", op.source_slice, op.source_pitch, op);
+  std::byte* const to = operand(memory, op.header, "destination", op.destination, written);
+  const std::byte* const from = operand(memory, op.header, "source", op.source, read);
+  for (uint64_t slice = 0; slice < op.depth; ++slice) {
+    if (slice == op.depth / 2) sink.injection_point(op.header, "copy");
+    for (uint64_t row = 0; row < op.height; ++row)
+      std::memmove(to + slice * op.destination_slice + row * op.destination_pitch,
+                   from + slice * op.source_slice + row * op.source_pitch, op.width);
+  }
+}
+
 void fill(const Memory& memory, const ops::Fill& op) {
   check_fill(op);
   std::byte* const to = operand(memory, op.header, "destination", op.address, op.bytes);

@@ -23,6 +23,7 @@ std::span<const std::byte> copy_d2h(const Memory&, ExecutionSink&,
                                     const ops::CopyD2h&);  // valid until the next call
 void copy_d2d(const Memory&, ExecutionSink&, const ops::CopyD2d&);
 void copy_2d(const Memory&, ExecutionSink&, const ops::Copy2d&);
+void copy_3d(const Memory&, ExecutionSink&, const ops::Copy3d&);
 void fill(const Memory&, const ops::Fill&);
 
 }  // namespace jitc::software

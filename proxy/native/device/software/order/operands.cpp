@@ -23,6 +23,13 @@ Region rows(uint64_t address, uint64_t pitch, uint64_t width, uint64_t height) {
   return {address, 1, sizes, steps};
 }
 
+Region slices(uint64_t address, uint64_t slice, uint64_t pitch, const ops::Copy3d& op) {
+  const std::array sizes{static_cast<int64_t>(op.depth), static_cast<int64_t>(op.height),
+                         static_cast<int64_t>(op.width)};
+  const std::array steps{static_cast<int64_t>(slice), static_cast<int64_t>(pitch), int64_t{1}};
+  return {address, 1, sizes, steps};
+}
+
 uint64_t width_of(uint32_t type) {  // cudaDataType_t
   constexpr uint32_t kFloat = 0, kDouble = 1, kHalf = 2, kBFloat = 14;
   if (type == kDouble) return 8;
@@ -123,6 +130,11 @@ Operands OperandReader::operands(const ops::OpHeader& op) const {
                        reads(out, rows(one.source, one.source_pitch, one.width, one.height));
                        writes(out, rows(one.destination, one.destination_pitch, one.width, one.height));
                      },
+                     [&](const ops::Copy3d& one) {
+                       reads(out, slices(one.source, one.source_slice, one.source_pitch, one));
+                       writes(out,
+                              slices(one.destination, one.destination_slice, one.destination_pitch, one));
+                     },
                      [&](const ops::Fill& one) { writes(out, {one.address, one.bytes}); },
                      [&](const ops::Collective& one) { collective(one, out); },
                      [&](const ops::Matmul& one) { product(one, out); },
@@ -141,6 +153,7 @@ std::string OperandReader::name(const ops::OpHeader& op) {
                      [&](const ops::CopyD2hPinned&) { name = "a copy to the host"; },
                      [&](const ops::CopyD2d&) { name = "a copy on the device"; },
                      [&](const ops::Copy2d&) { name = "a copy on the device"; },
+                     [&](const ops::Copy3d&) { name = "a copy on the device"; },
                      [&](const ops::Fill&) { name = "a fill"; },
                      [&](const ops::Matmul&) { name = "a matrix product"; },
                      [&](const ops::Collective& one) { name = name_of(items_of(one)); },

@@ -234,6 +234,25 @@ CASE(order_interleaved_views) {
   CHECK_EQUAL(s.only().first.stream, kOne);
 }
 
+CASE(order_interleaved_slices) {
+  Checked s;
+  ops::Copy3d slices;
+  slices.destination_pitch = slices.source_pitch = 16;
+  slices.destination_slice = slices.source_slice = 128;
+  slices.width = 16;
+  slices.height = 4;
+  slices.depth = 8;
+  slices.source = s.data + 8192;
+  slices.destination = s.data;
+  s.give(slices, kOne);
+  slices.destination = s.data + 64;
+  s.give(slices, kTwo);
+  CHECK_EQUAL(s.races(), 0u);
+  slices.destination = s.data + 48;
+  s.give(slices, kTwo);
+  CHECK_EQUAL(s.only().first.stream, kOne);
+}
+
 CASE(order_operators_read_and_write) {
   Checked s;
   uint64_t call[2] = {0, s.data};

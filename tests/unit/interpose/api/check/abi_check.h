@@ -13,6 +13,13 @@ static_assert(sizeof(MemoryLocation) == sizeof(CUmemLocation) && CU_MEM_LOCATION
 static_assert(sizeof(MemoryAccess) == sizeof(CUmemAccessDesc) &&
               offsetof(MemoryAccess, flags) == offsetof(CUmemAccessDesc, flags) &&
               CU_MEM_ACCESS_FLAGS_PROT_READWRITE == 3);
+static_assert(sizeof(CopyParameters3d) == sizeof(cudaMemcpy3DParms) &&
+              offsetof(CopyParameters3d, source_at) == offsetof(cudaMemcpy3DParms, srcPos) &&
+              offsetof(CopyParameters3d, source.height) == offsetof(cudaMemcpy3DParms, srcPtr.ysize) &&
+              offsetof(CopyParameters3d, destination_at) == offsetof(cudaMemcpy3DParms, dstPos) &&
+              offsetof(CopyParameters3d, destination.pitch) == offsetof(cudaMemcpy3DParms, dstPtr.pitch) &&
+              offsetof(CopyParameters3d, depth) == offsetof(cudaMemcpy3DParms, extent.depth) &&
+              offsetof(CopyParameters3d, kind) == offsetof(cudaMemcpy3DParms, kind));
 static_assert(sizeof(AllocationProp) == sizeof(CUmemAllocationProp) &&
               offsetof(AllocationProp, location) == offsetof(CUmemAllocationProp, location) &&
               offsetof(AllocationProp, rdma) ==

@@ -95,6 +95,8 @@ JITC_CHECK(cudaMemPoolTrimTo, int32_t(uint64_t, size_t));
 JITC_CHECK(cudaMemcpy, int32_t(void*, const void*, size_t, int32_t));
 JITC_CHECK(cudaMemcpy2D, int32_t(void*, size_t, const void*, size_t, size_t, size_t, int32_t));
 JITC_CHECK(cudaMemcpy2DAsync, int32_t(void*, size_t, const void*, size_t, size_t, size_t, int32_t, uint64_t));
+JITC_CHECK(cudaMemcpy3D, int32_t(const CopyParameters3d*));
+JITC_CHECK(cudaMemcpy3DAsync, int32_t(const CopyParameters3d*, uint64_t));
 JITC_CHECK(cudaMemcpyAsync, int32_t(void*, const void*, size_t, int32_t, uint64_t));
 JITC_CHECK(cudaMemcpyFromSymbol, int32_t(void*, const void*, size_t, size_t, int32_t));
 JITC_CHECK(cudaMemcpyFromSymbolAsync, int32_t(void*, const void*, size_t, size_t, int32_t, uint64_t));
