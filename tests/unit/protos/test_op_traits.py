@@ -69,8 +69,8 @@ LISTS: dict[tuple[str, object], str] = {
     ("shows", "device"): "device_synchronize",
     ("on_stream", True): (
         "copy_h2d copy_h2d_pinned copy_d2h copy_d2h_pinned copy_d2d copy_2d copy_3d fill event_record event_wait"
-        " operator_call operator_query kernel_launch collective matmul blas_call lt_matmul library_call dnn_ask dnn_call"
-        " dnn_try dnn_execute dnn_execute_try graph_launch"
+        " operator_call operator_query kernel_launch collective matmul blas_call lt_matmul library_call dnn_ask"
+        " dnn_call dnn_try dnn_execute dnn_execute_try graph_launch"
     ),
     ("capturable", True): (
         "capture_begin capture_end copy_d2d copy_2d copy_3d fill event_record event_wait operator_call kernel_launch"
