@@ -47,7 +47,7 @@ struct BoundaryState {
   // Boundaries that the worker makes between two ops (executor/step/meeting.h) have no op: this many up to
   // it. Such a boundary has the sequence of the op before it, and the position of the op after it.
   uint64_t own = 0, between = 0;
-  // Events between the step's begin and this boundary:
+  // Events between the step's begin and this boundary; allocations are only written, nobody decides by them:
   uint32_t step_waits = 0, step_collectives = 0, step_allocations = 0;
   uint32_t measured = 0;  // not only copies were hashed: `before` may be known
   Policy policy;          // the boundary was made by
