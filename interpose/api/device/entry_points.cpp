@@ -14,7 +14,7 @@
 namespace jitc::api {
 namespace {
 
-enum : int32_t { kFound = 0, kSymbolNotFound = 1 };
+enum : int32_t { kFound = 0, kNoSuchSymbol = 1 };
 
 void* exactly(std::string_view name) {
   const Symbol* end = kDriverSymbols + kDriverSymbolCount;
@@ -44,7 +44,7 @@ const ErrorText* error_text(int32_t code) {
 int32_t cuGetProcAddress_v2(const char* symbol, void** function, int32_t version, uint64_t, int32_t* status) {
   if (!symbol || !function) return kInvalidValue;
   *function = newest(symbol, static_cast<uint32_t>(version));
-  if (status) *status = *function ? kFound : kSymbolNotFound;
+  if (status) *status = *function ? kFound : kNoSuchSymbol;
   return *function ? kSuccess : kSymbolNotFound;
 }
 int32_t cuGetProcAddress(const char* symbol, void** function, int32_t version, uint64_t flags) {
@@ -54,7 +54,7 @@ int32_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, ui
                                          int32_t* found) {
   if (!symbol || !function) return kInvalidValue;
   *function = newest(symbol, version);
-  if (found) *found = *function ? kFound : kSymbolNotFound;
+  if (found) *found = *function ? kFound : kNoSuchSymbol;
   // If the caller gave no place for the answer, the status must report it.
   return *function || found ? kSuccess : kSymbolNotFound;
 }

@@ -6,11 +6,11 @@
 
 namespace jitc {
 namespace {
-constexpr uint32_t kTimeout = 30'000;  // milliseconds, of a request that says none
+constexpr uint32_t kDefaultTimeout = 30'000;  // milliseconds, of a request that says none
 
 template <class Request>
 uint32_t timeout(const Request& request) {
-  return request.timeout_ms ? request.timeout_ms : kTimeout;
+  return request.timeout_ms ? request.timeout_ms : kDefaultTimeout;
 }
 
 messages::RecoverReply moved(uint64_t bytes) { return messages::message(RecoverReply{true, "", bytes, {}}); }

@@ -15,14 +15,15 @@
 #include "base/checksum.h"
 #include "base/dumps.h"
 #include "base/error.h"
+#include "jitc/generated_errors.h"
 
 namespace jitc {
 namespace {
 namespace files = std::filesystem;
-constexpr uint32_t kInvalidValue = 1, kOutOfMemory = 2;
+using errors::kInvalidValue, errors::kMemoryAllocation;
 
 [[noreturn]] void fail(const std::string& what, const std::string& path) {
-  throw ImageError(kOutOfMemory, what + " " + path + ": " + std::strerror(errno));
+  throw ImageError(kMemoryAllocation, what + " " + path + ": " + std::strerror(errno));
 }
 
 /// A file descriptor that closes itself.
@@ -185,12 +186,12 @@ void ImageStore::part(const ImageHash& hash, uint64_t total, uint64_t offset,
 
 void ImageStore::begin_part(const ImageHash& hash, uint64_t total) {
   if (own_bytes() + total > place_.limit / 4 * 3)
-    throw ImageError(kOutOfMemory,
+    throw ImageError(kMemoryAllocation,
                      "the program's module images take more than three quarters of the room for all programs "
                      "(" +
                          words(place_.limit) + "): give the service more with --images-limit");
   if (!make_room(total))
-    throw ImageError(kOutOfMemory,
+    throw ImageError(kMemoryAllocation,
                      "the folder for module images is full (" + words(place_.limit) +
                          "), and sessions hold what is in it: give the service more with --images-limit");
   const std::string path = partial(hash, total);
