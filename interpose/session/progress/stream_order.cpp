@@ -49,24 +49,25 @@ Reach StreamOrder::shown_by(const ops::OpHeader& op) const {
 // -- ops that are no work -------------------------------------------------------------------------
 
 void StreamOrder::no_work(const ops::OpHeader& op) {
-  ops::visit(op, ops::Overloaded{
-                     [&](const ops::EventRecord& one) {  // captured: it is noted, not run
-                       records_[one.event] = {op.stream, op.sequence, capture_of(op.stream)};
-                     },
-                     [&](const ops::StreamCreate& one) {
-                       if (one.flags & kNonBlocking) return;
-                       ++blocking_;
-                       // CUDA does not say whether it waits for earlier work of the legacy stream.
-                       lanes_[one.handle] = {true, false, op.sequence, {}};
-                     },
-                     [&](const ops::StreamDestroy& one) { forget_stream(one.handle); },
-                     [&](const ops::EventDestroy& one) { records_.erase(one.handle); },
-                     [&](const ops::CaptureBegin&) { captured_[op.stream] = op.stream; },
-                     [&](const ops::CaptureEnd&) {
-                       std::erase_if(captured_, [&](const auto& one) { return one.second == op.stream; });
-                     },
-                     [](const auto&) {},
-                 });
+  const ops::Overloaded take{
+      [&](const ops::EventRecord& one) {  // captured: it is noted, not run
+        records_[one.event] = {op.stream, op.sequence, capture_of(op.stream)};
+      },
+      [&](const ops::StreamCreate& one) {
+        if (one.flags & kNonBlocking) return;
+        ++blocking_;
+        // CUDA does not say whether it waits for earlier work of the legacy stream.
+        lanes_[one.handle] = {true, false, op.sequence, {}};
+      },
+      [&](const ops::StreamDestroy& one) { forget_stream(one.handle); },
+      [&](const ops::EventDestroy& one) { records_.erase(one.handle); },
+      [&](const ops::CaptureBegin&) { captured_[op.stream] = op.stream; },
+      [&](const ops::CaptureEnd&) {
+        std::erase_if(captured_, [&](const auto& one) { return one.second == op.stream; });
+      },
+      [](const auto&) {},
+  };
+  ops::visit(op, take);
 }
 
 /// Forgets a destroyed stream, whose work continues and whose waits stay valid.

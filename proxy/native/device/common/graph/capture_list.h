@@ -44,26 +44,25 @@ class CaptureList {
   bool intercept(const ops::OpHeader& op) {
     Self& self = static_cast<Self&>(*this);
     bool issued = false;
-    ops::visit(
-        op, ops::Overloaded{
-                [&](const ops::EventRecord& one) { issued = self.record(op, one.event); },
-                [&](const ops::EventWait& one) { issued = self.wait(op, one.event); },
-                [&](const ops::EventDestroy& one) {
-                  if (Capture* const capture = of_event(one.handle)) capture->forget_event(one.handle);
-                },
-                [&](const ops::StreamSynchronize&) {
-                  if (self.of(op)) throw uncapturable("synchronizing the stream");
-                },
-                [&](const ops::DeviceSynchronize&) {
-                  for (const auto& capture : captures_)
-                    capture->invalidate(uncapturable("synchronizing the device"));
-                  throw uncapturable("synchronizing the device");
-                },
-                [&](const ops::EventSynchronize& one) { refuse_captured(one.event); },
-                [&](const ops::EventElapsed& one) { refuse_captured(one.start), refuse_captured(one.end); },
-                [&](const ops::StreamDestroy& one) { self.leave(one.handle); },
-                [&](const auto&) { issued = self.work(op); },
-            });
+    const ops::Overloaded take{
+        [&](const ops::EventRecord& one) { issued = self.record(op, one.event); },
+        [&](const ops::EventWait& one) { issued = self.wait(op, one.event); },
+        [&](const ops::EventDestroy& one) {
+          if (Capture* const capture = of_event(one.handle)) capture->forget_event(one.handle);
+        },
+        [&](const ops::StreamSynchronize&) {
+          if (self.of(op)) throw uncapturable("synchronizing the stream");
+        },
+        [&](const ops::DeviceSynchronize&) {
+          for (const auto& capture : captures_) capture->invalidate(uncapturable("synchronizing the device"));
+          throw uncapturable("synchronizing the device");
+        },
+        [&](const ops::EventSynchronize& one) { refuse_captured(one.event); },
+        [&](const ops::EventElapsed& one) { refuse_captured(one.start), refuse_captured(one.end); },
+        [&](const ops::StreamDestroy& one) { self.leave(one.handle); },
+        [&](const auto&) { issued = self.work(op); },
+    };
+    ops::visit(op, take);
     return issued;
   }
 

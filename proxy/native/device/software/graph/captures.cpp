@@ -9,16 +9,15 @@ namespace {
 /// Returns the op's name in the program's terms.
 std::string name_of(const ops::OpHeader& op) {
   std::string name = "this op";
-  ops::visit(op, ops::Overloaded{
-                     [&](const ops::CopyH2d&) { name = "a copy from the host"; },
-                     [&](const ops::CopyH2dPinned&) { name = "a copy from the host"; },
-                     [&](const ops::CopyD2h&) { name = "a copy to the host"; },
-                     [&](const ops::CopyD2hPinned&) { name = "a copy to the host"; },
-                     [&](const ops::OperatorQuery&) {
-                       name = "an operator whose results depend on what is computed";
-                     },
-                     [](const auto&) {},
-                 });
+  const ops::Overloaded tell{
+      [&](const ops::CopyH2d&) { name = "a copy from the host"; },
+      [&](const ops::CopyH2dPinned&) { name = "a copy from the host"; },
+      [&](const ops::CopyD2h&) { name = "a copy to the host"; },
+      [&](const ops::CopyD2hPinned&) { name = "a copy to the host"; },
+      [&](const ops::OperatorQuery&) { name = "an operator whose results depend on what is computed"; },
+      [](const auto&) {},
+  };
+  ops::visit(op, tell);
   return name;
 }
 }  // namespace

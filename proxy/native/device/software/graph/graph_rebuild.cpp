@@ -13,23 +13,24 @@ const ops::OpHeader& header_of(const std::vector<std::byte>& record) {
 /// bring one into the capture, are part of the graph.
 void take(Capture& capture, const ops::OpHeader& op, const FindGraph& find) {
   const bool inside = capture.has(op.stream);
-  ops::visit(op, ops::Overloaded{
-                     [&](const ops::EventRecord& one) {
-                       inside ? capture.record(one.event, op.stream) : capture.forget_event(one.event);
-                     },
-                     [&](const ops::EventWait& one) {
-                       if (capture.has_event(one.event)) capture.wait(one.event, op.stream);
-                     },
-                     [&](const ops::GraphLaunch& one) {
-                       if (inside) capture.add(op.stream, find(one.executable));
-                     },
-                     [](const ops::CaptureBegin&) {},
-                     [](const ops::CaptureEnd&) {},
-                     [](const ops::BlasSet&) {},
-                     [&](const auto&) {
-                       if (inside) capture.add(op);
-                     },
-                 });
+  const ops::Overloaded take_op{
+      [&](const ops::EventRecord& one) {
+        inside ? capture.record(one.event, op.stream) : capture.forget_event(one.event);
+      },
+      [&](const ops::EventWait& one) {
+        if (capture.has_event(one.event)) capture.wait(one.event, op.stream);
+      },
+      [&](const ops::GraphLaunch& one) {
+        if (inside) capture.add(op.stream, find(one.executable));
+      },
+      [](const ops::CaptureBegin&) {},
+      [](const ops::CaptureEnd&) {},
+      [](const ops::BlasSet&) {},
+      [&](const auto&) {
+        if (inside) capture.add(op);
+      },
+  };
+  ops::visit(op, take_op);
 }
 
 bool ends(const Capture& capture, const ops::OpHeader& op) {

@@ -13,8 +13,13 @@ namespace jitc::software::order {
 namespace {
 bool copies_host_memory(const ops::OpHeader& op) {
   bool copies = true;
-  ops::visit(op, ops::Overloaded{[](const ops::CopyH2d&) {}, [](const ops::CopyD2h&) {},
-                                 [](const ops::CopyD2hPinned&) {}, [&](const auto&) { copies = false; }});
+  const ops::Overloaded host_copies{
+      [](const ops::CopyH2d&) {},
+      [](const ops::CopyD2h&) {},
+      [](const ops::CopyD2hPinned&) {},
+      [&](const auto&) { copies = false; },
+  };
+  ops::visit(op, host_copies);
   return copies;
 }
 }  // namespace
@@ -52,49 +57,50 @@ void Checker::new_memory(uint64_t address, uint64_t bytes) {
 /// Notes an op of memory or of order. False: it is an op that touches memory, if anything.
 bool Checker::note(const ops::OpHeader& op) {
   bool noted = true;
-  ops::visit(op, ops::Overloaded{
-                     [&](const ops::Allocate& one) { new_memory(one.address, one.bytes); },
-                     [&](const ops::MemoryHold& one) { held_[one.handle] = one.bytes; },
-                     [&](const ops::MemoryDrop& one) { held_.erase(one.handle); },
-                     [&](const ops::MemoryMap& one) {
-                       if (const auto held = held_.extract(one.handle))
-                         new_memory(one.address, held.mapped());
-                     },
-                     [&](const ops::OrderUnasked&) { unasked_.insert(op.stream); },
-                     [&](const ops::OrderSite& one) { site(one); },
-                     [&](const ops::OrderHost& one) {
-                       host_.insert_or_assign(op.stream, Operand{{one.address, one.bytes}, one.written != 0});
-                     },
-                     [&](const auto&) { noted = order(op); },
-                 });
+  const ops::Overloaded take{
+      [&](const ops::Allocate& one) { new_memory(one.address, one.bytes); },
+      [&](const ops::MemoryHold& one) { held_[one.handle] = one.bytes; },
+      [&](const ops::MemoryDrop& one) { held_.erase(one.handle); },
+      [&](const ops::MemoryMap& one) {
+        if (const auto held = held_.extract(one.handle)) new_memory(one.address, held.mapped());
+      },
+      [&](const ops::OrderUnasked&) { unasked_.insert(op.stream); },
+      [&](const ops::OrderSite& one) { site(one); },
+      [&](const ops::OrderHost& one) {
+        host_.insert_or_assign(op.stream, Operand{{one.address, one.bytes}, one.written != 0});
+      },
+      [&](const auto&) { noted = order(op); },
+  };
+  ops::visit(op, take);
   return noted;
 }
 
 /// Handles ops of order. False: it is another one.
 bool Checker::order(const ops::OpHeader& op) {
   bool orders = true;
-  ops::visit(op, ops::Overloaded{
-                     [&](const ops::StreamCreate& one) { timeline_.create_stream(one.handle, one.flags); },
-                     [&](const ops::StreamDestroy& one) { timeline_.destroy_stream(one.handle); },
-                     [&](const ops::EventRecord& one) {
-                       timeline_.begin(op.stream, op.sequence);
-                       timeline_.record(one.event, op.stream);
-                     },
-                     [&](const ops::EventWait& one) {
-                       timeline_.begin(op.stream, op.sequence);
-                       timeline_.wait(one.event, op.stream, op.sequence);
-                     },
-                     [&](const ops::EventDestroy& one) { timeline_.destroy_event(one.handle); },
-                     [&](const ops::StreamSynchronize&) {
-                       if (!unasked_.erase(op.stream)) timeline_.host_has_stream(op.stream);
-                     },
-                     [&](const ops::EventSynchronize& one) { timeline_.host_has_event(one.event); },
-                     [&](const ops::DeviceSynchronize&) { timeline_.host_has_all(); },
-                     [&](const ops::OrderKnown& one) {
-                       one.until ? timeline_.host_has(one.stream, one.until) : timeline_.host_has_all();
-                     },
-                     [&](const auto&) { orders = false; },
-                 });
+  const ops::Overloaded take{
+      [&](const ops::StreamCreate& one) { timeline_.create_stream(one.handle, one.flags); },
+      [&](const ops::StreamDestroy& one) { timeline_.destroy_stream(one.handle); },
+      [&](const ops::EventRecord& one) {
+        timeline_.begin(op.stream, op.sequence);
+        timeline_.record(one.event, op.stream);
+      },
+      [&](const ops::EventWait& one) {
+        timeline_.begin(op.stream, op.sequence);
+        timeline_.wait(one.event, op.stream, op.sequence);
+      },
+      [&](const ops::EventDestroy& one) { timeline_.destroy_event(one.handle); },
+      [&](const ops::StreamSynchronize&) {
+        if (!unasked_.erase(op.stream)) timeline_.host_has_stream(op.stream);
+      },
+      [&](const ops::EventSynchronize& one) { timeline_.host_has_event(one.event); },
+      [&](const ops::DeviceSynchronize&) { timeline_.host_has_all(); },
+      [&](const ops::OrderKnown& one) {
+        one.until ? timeline_.host_has(one.stream, one.until) : timeline_.host_has_all();
+      },
+      [&](const auto&) { orders = false; },
+  };
+  ops::visit(op, take);
   return orders;
 }
 

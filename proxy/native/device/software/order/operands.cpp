@@ -118,47 +118,48 @@ void OperandReader::calls(const ops::OpHeader& op, Operands& out) const {
 
 Operands OperandReader::operands(const ops::OpHeader& op) const {
   Operands out;
-  ops::visit(op, ops::Overloaded{
-                     [&](const ops::CopyH2d& one) { writes(out, {one.address, one.bytes}); },
-                     [&](const ops::CopyD2h& one) { reads(out, {one.address, one.bytes}); },
-                     [&](const ops::CopyD2hPinned& one) { reads(out, {one.address, one.bytes}); },
-                     [&](const ops::CopyD2d& one) {
-                       reads(out, {one.source, one.bytes});
-                       writes(out, {one.destination, one.bytes});
-                     },
-                     [&](const ops::Copy2d& one) {
-                       reads(out, rows(one.source, one.source_pitch, one.width, one.height));
-                       writes(out, rows(one.destination, one.destination_pitch, one.width, one.height));
-                     },
-                     [&](const ops::Copy3d& one) {
-                       reads(out, slices(one.source, one.source_slice, one.source_pitch, one));
-                       writes(out,
-                              slices(one.destination, one.destination_slice, one.destination_pitch, one));
-                     },
-                     [&](const ops::Fill& one) { writes(out, {one.address, one.bytes}); },
-                     [&](const ops::Collective& one) { collective(one, out); },
-                     [&](const ops::Matmul& one) { product(one, out); },
-                     [&](const ops::OperatorCall& one) { calls(one.header, out); },
-                     [&](const ops::OperatorQuery& one) { calls(one.header, out); },
-                     [](const auto&) {},
-                 });
+  const ops::Overloaded add{
+      [&](const ops::CopyH2d& one) { writes(out, {one.address, one.bytes}); },
+      [&](const ops::CopyD2h& one) { reads(out, {one.address, one.bytes}); },
+      [&](const ops::CopyD2hPinned& one) { reads(out, {one.address, one.bytes}); },
+      [&](const ops::CopyD2d& one) {
+        reads(out, {one.source, one.bytes});
+        writes(out, {one.destination, one.bytes});
+      },
+      [&](const ops::Copy2d& one) {
+        reads(out, rows(one.source, one.source_pitch, one.width, one.height));
+        writes(out, rows(one.destination, one.destination_pitch, one.width, one.height));
+      },
+      [&](const ops::Copy3d& one) {
+        reads(out, slices(one.source, one.source_slice, one.source_pitch, one));
+        writes(out, slices(one.destination, one.destination_slice, one.destination_pitch, one));
+      },
+      [&](const ops::Fill& one) { writes(out, {one.address, one.bytes}); },
+      [&](const ops::Collective& one) { collective(one, out); },
+      [&](const ops::Matmul& one) { product(one, out); },
+      [&](const ops::OperatorCall& one) { calls(one.header, out); },
+      [&](const ops::OperatorQuery& one) { calls(one.header, out); },
+      [](const auto&) {},
+  };
+  ops::visit(op, add);
   return out;
 }
 
 std::string OperandReader::name(const ops::OpHeader& op) {
   std::string name;
-  ops::visit(op, ops::Overloaded{
-                     [&](const ops::CopyH2d&) { name = "a copy from the host"; },
-                     [&](const ops::CopyD2h&) { name = "a copy to the host"; },
-                     [&](const ops::CopyD2hPinned&) { name = "a copy to the host"; },
-                     [&](const ops::CopyD2d&) { name = "a copy on the device"; },
-                     [&](const ops::Copy2d&) { name = "a copy on the device"; },
-                     [&](const ops::Copy3d&) { name = "a copy on the device"; },
-                     [&](const ops::Fill&) { name = "a fill"; },
-                     [&](const ops::Matmul&) { name = "a matrix product"; },
-                     [&](const ops::Collective& one) { name = name_of(items_of(one)); },
-                     [&](const auto&) { name = operator_name(op); },
-                 });
+  const ops::Overloaded tell{
+      [&](const ops::CopyH2d&) { name = "a copy from the host"; },
+      [&](const ops::CopyD2h&) { name = "a copy to the host"; },
+      [&](const ops::CopyD2hPinned&) { name = "a copy to the host"; },
+      [&](const ops::CopyD2d&) { name = "a copy on the device"; },
+      [&](const ops::Copy2d&) { name = "a copy on the device"; },
+      [&](const ops::Copy3d&) { name = "a copy on the device"; },
+      [&](const ops::Fill&) { name = "a fill"; },
+      [&](const ops::Matmul&) { name = "a matrix product"; },
+      [&](const ops::Collective& one) { name = name_of(items_of(one)); },
+      [&](const auto&) { name = operator_name(op); },
+  };
+  ops::visit(op, tell);
   return name;
 }
 
