@@ -12,6 +12,7 @@ WALL_CLOCK = re.compile(r"\btime\.time\(|datetime\.now|\bsystem_clock\b|\bgettim
 #: Where it is only shown, in reports.
 SHOWN = {
     "proxy/commands/jitc.py",
+    "proxy/node/api/admin.py",
     "proxy/node/fault_injector.py",
     "proxy/health/races.py",
     "proxy/protection/determinism/validation.py",

@@ -28,7 +28,7 @@ BOARDS = {
 JOURNALS = {13: "8f81857faa196fcd"}
 WORKERS = {2: "f258ed2c7e494940"}
 FLAGS = re.DOTALL | re.MULTILINE
-FORMATS = {1: "a7a19b7405f8bb7e"}
+FORMATS = {1: "30ee713743e7faea"}
 
 
 def without_comments(text: str) -> str:
