@@ -32,16 +32,16 @@ void OrderNotes::tell_site(const ops::OpHeader& op, SendQueue& queue) {
 
 void OrderNotes::before(const Session& session, const ops::OpHeader& op, SendQueue& queue) {
   // A worker that resumes at a boundary knows nothing from before it.
-  const auto id = static_cast<ops::OpId>(op.op);
-  if (id == ops::OpId::boundary) told_ = nullptr;
-  if (!ops::traits(id).on_stream) return;
+  if (ops::as_if<ops::Boundary>(op)) told_ = nullptr;
+  if (!ops::traits(static_cast<ops::OpId>(op.op)).on_stream) return;
   for (const order_check::Found& one : order_check::take_found(session)) {
     ops::OrderKnown known;
     known.stream = one.stream;
     known.until = one.until;
     put(known, op.stream, {}, queue);
   }
-  tell_site(op, queue);
+  const bool orders = ops::as_if<ops::EventRecord>(op) || ops::as_if<ops::EventWait>(op);
+  if (!orders) tell_site(op, queue);
 }
 
 }  // namespace jitc::session
