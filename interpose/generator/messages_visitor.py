@@ -72,7 +72,7 @@ def reachable(roots: Iterable[Any]) -> list[Any]:
 
 
 def _struct(message: Any) -> str:
-    fields = "".join(f"  {_type(field)} {_member(field)}{{}};\n" for field in message.fields)
+    fields = "".join(f"  {_type(field)} {_name(field.name)}{{}};\n" for field in message.fields)
     return f"struct {message.name} {{\n{fields}}};\n" if fields else f"struct {message.name} {{}};\n"
 
 
@@ -85,23 +85,19 @@ def _type(field: Any) -> str:
     return f"std::optional<{one}>" if field.message_type else one
 
 
-def _member(field: Any) -> str:
-    return _name(field.name)
-
-
 def _name(name: str) -> str:
     return f"{name}_" if name in KEYWORDS else name
 
 
 def _read(message: Any) -> str:
-    lines = "".join(f'  read(json, "{field.name}", message.{_member(field)});\n' for field in message.fields)
+    lines = "".join(f'  read(json, "{field.name}", message.{_name(field.name)});\n' for field in message.fields)
     return f"void fill(const Json& json, {message.name}& message) {{\n{lines}}}\n"
 
 
 def _write(message: Any) -> str:
     if not message.fields:
         return f"Json document(const {message.name}&) {{ return Json::object(); }}\n"
-    lines = "".join(f'  write(json, "{field.name}", message.{_member(field)});\n' for field in message.fields)
+    lines = "".join(f'  write(json, "{field.name}", message.{_name(field.name)});\n' for field in message.fields)
     return (
         f"Json document(const {message.name}& message) {{\n  Json json = Json::object();\n{lines}  return json;\n}}\n"
     )

@@ -11,7 +11,7 @@
 
 namespace jitc::device {
 
-using namespace errors;  // NOLINT: names of CUDA, as everywhere in a device
+using namespace errors;  // cudaError_t
 
 /// Cause of an error that comes from another rank's end: no replay helps.
 inline constexpr const char* kCommunicatorEnded = "communicator-ended";

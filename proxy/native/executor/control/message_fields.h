@@ -6,6 +6,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/checksum.h"
@@ -31,20 +32,18 @@ void read(const Json& json, const char* key, std::optional<Message>& field) {
   fill(*found, field.emplace());
 }
 
-template <class Message>
-void read(const Json& json, const char* key, std::vector<Message>& field) {
+/// T: a number or a message.
+template <class T>
+void read(const Json& json, const char* key, std::vector<T>& field) {
   for (const Json& one : list_of(json, key)) {
-    if (!one.is_object()) throw Error(std::string("the request's \"") + key + "\" holds what is no message");
-    fill(one, field.emplace_back());
+    if constexpr (std::is_arithmetic_v<T>) {
+      field.push_back(value<T>(one, key));
+    } else {
+      if (!one.is_object())
+        throw Error(std::string("the request's \"") + key + "\" holds what is no message");
+      fill(one, field.emplace_back());
+    }
   }
-}
-
-inline void read(const Json& json, const char* key, std::vector<uint64_t>& field) {
-  for (const Json& one : list_of(json, key)) field.push_back(value<uint64_t>(one, key));
-}
-
-inline void read(const Json& json, const char* key, std::vector<uint32_t>& field) {
-  for (const Json& one : list_of(json, key)) field.push_back(value<uint32_t>(one, key));
 }
 
 template <class T>

@@ -12,15 +12,7 @@
 namespace jitc::software::order {
 namespace {
 bool copies_host_memory(const ops::OpHeader& op) {
-  bool copies = true;
-  const ops::Overloaded host_copies{
-      [](const ops::CopyH2d&) {},
-      [](const ops::CopyD2h&) {},
-      [](const ops::CopyD2hPinned&) {},
-      [&](const auto&) { copies = false; },
-  };
-  ops::visit(op, host_copies);
-  return copies;
+  return ops::as_if<ops::CopyH2d>(op) || ops::as_if<ops::CopyD2h>(op) || ops::as_if<ops::CopyD2hPinned>(op);
 }
 }  // namespace
 
