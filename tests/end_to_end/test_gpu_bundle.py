@@ -185,7 +185,8 @@ def check_figures(document: dict[str, Any]) -> None:
         "device_pointer_is_host_pointer": True, "mib": 64, "register_seconds": 0, "read_by_the_gpu": True,
     }  # fmt: skip
     variables = probes["variables"]["data"]
-    assert variables["fixed_layout"]["same"] and variables["after_libraries"]["as_without"]
+    assert all(variables[name]["same"] for name in ("reserved_layout", "fixed_layout"))
+    assert variables["after_libraries"]["as_without"]
     assert variables["after_libraries"]["used"] == {"cublas": "used", "nccl": "used"}
     for name in ("killed_process", "killed_with_host_memory", "killed_busy_process"):
         killed = probes[name]["data"]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .driver import Driver, Refused
+from .layout import fix_layout
 
 #: Those that decide how jitc can work here (CUdevice_attribute).
 ATTRIBUTES = {
@@ -21,7 +22,6 @@ ATTRIBUTES = {
     102: "virtual memory management", 110: "RDMA of mapped memory", 122: "64-bit words in streams", 127: "tensor maps",
     99: "host registration", 89: "concurrent managed access", 100: "pageable access by the host's page tables",
 }  # fmt: skip
-_ADDR_NO_RANDOMIZE, _QUERY = 0x0040000, 0xFFFFFFFF
 #: CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: 0 where several processes may use the GPU.
 _COMPUTE_MODE = 20
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
@@ -121,14 +121,6 @@ def _sealed_memory() -> None:
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
     os.close(os.open(f"/proc/{os.getpid()}/fd/{descriptor}", os.O_RDWR))
     os.close(descriptor)
-
-
-def fix_layout() -> None:
-    personality = ctypes.CDLL(None, use_errno=True).personality
-    personality.argtypes = [ctypes.c_ulong]
-    now = personality(_QUERY)
-    if now == -1 or personality(now | _ADDR_NO_RANDOMIZE) == -1:
-        raise OSError(ctypes.get_errno(), "personality is refused")
 
 
 def context(request: dict[str, Any]) -> dict[str, Any]:

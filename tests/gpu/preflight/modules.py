@@ -11,7 +11,8 @@ from typing import Any
 
 from . import ptx
 from .driver import MIB, NON_BLOCKING, Driver, Refused
-from .machine import fix_layout, tried
+from .layout import fix_layout, reserve_layout
+from .machine import tried
 from .nccl import Nccl
 from .parts import Part
 
@@ -32,8 +33,11 @@ def ptx_jit(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def variables(request: dict[str, Any]) -> dict[str, Any]:
-    """The addresses in two processes each, as the kernel lays them out at random, and always alike."""
-    found: dict[str, Any] = {"random_layout": _twice(request)}
+    """The addresses in two processes each: as the kernel lays them out at random, where they reserve all above one
+    address, and as the kernel lays them out always alike."""
+    found: dict[str, Any] = {
+        "random_layout": _twice(request), "reserved_layout": _twice(request | {"reserve_layout": True})
+    }  # fmt: skip
     allowed = tried(fix_layout)  # counts for the processes that are started from now on
     if allowed == "works":
         found["fixed_layout"] = fixed = _twice(request)
@@ -52,6 +56,8 @@ def _twice(request: dict[str, Any]) -> dict[str, Any]:
 
 def variable_address(request: dict[str, Any]) -> dict[str, Any]:
     """A part."""
+    if request.get("reserve_layout"):
+        reserve_layout()
     driver = Driver(request["driver"])
     driver.context()
     libraries = {"cublas": _product, "nccl": _sum} if request.get("after_libraries") else {}

@@ -87,6 +87,8 @@ def _figures(probes: dict[str, Any]) -> dict[str, Any]:
 
 def _variables(data: dict[str, Any]) -> str:
     fixed, after = data.get("fixed_layout"), data.get("after_libraries")
+    if not fixed and data["reserved_layout"]["same"]:
+        return "stay where addresses are reserved"
     if not fixed or not fixed["same"]:
         return "move"
     return "stay" if after and after["as_without"] else "stay, elsewhere after cuBLAS and NCCL"
