@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import sys
 import threading
 from typing import Any
@@ -26,7 +27,8 @@ from .health.hang_watch import HangWatch
 from .health.heartbeat import Heartbeat
 from .health.races import Races
 from .keeper import protocol
-from .keeper.client import open_keeper
+from .keeper.client import Keeper
+from .keeper.launch import open_keeper
 from .keeper.log import Log
 from .keeper.socket_lock import SocketLock
 from .node.api.admin import AdminService
@@ -35,10 +37,10 @@ from .node.api.node import NodeService
 from .node.fault_injector import FaultInjector
 from .node.joins.join_watch import JoinWatch
 from .node.joins.partings import Partings
-from .node.local_paths import LocalPaths
+from .node.opening import Opening
 from .node.registry import Registry
 from .node.session import Session
-from .node.take_over import TakeOver, has_sessions, note_options, open_log
+from .node.take_over import TakeOver, carry_on, has_sessions, note_options, open_log
 from .node.workers.assign import Replacements
 from .node.workers.idle import IdleWorkers
 from .node.workers.supervisor import Supervisor
@@ -67,18 +69,27 @@ def _shares(config: Config) -> tuple[int, int | None]:
 class Service:
     """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be made."""
 
-    def __init__(self, config: Config, *, replace: bool = False) -> None:
-        """Makes the service. replace: a service that is already serving is asked to end, and this one takes over."""
+    def __init__(
+        self, config: Config, *, replace: bool = False, keeper: Keeper | None = None, left: Log | None = None
+    ) -> None:
+        """Makes the service. replace: a service that is already serving stands by until this one serves; keeper: of
+        this process, which has stood by, and goes on; left: what this process knew before it began anew."""
         self.config = config
         self.backend = open_backend(config)
         if config.spare_gpus >= len(self.backend.gpus):
             raise NoDevice(f"--spare-gpus {config.spare_gpus} leaves none of {len(self.backend.gpus)} GPUs to programs")
         self._socket_lock = SocketLock(config.socket, config.private_directory())
-        self.keeper, self.takes_over = open_keeper(self._socket_lock, VERSIONS, replace)
+        if keeper is not None:
+            self._socket_lock.share()
+        self.keeper, self.takes_over = (
+            (keeper, True) if keeper is not None else open_keeper(self._socket_lock, VERSIONS, replace)
+        )
         try:
             log = open_log(self.keeper)
             if self.takes_over and not has_sessions(log):
-                log = self._begin_anew()
+                left, log = log, self._begin_anew()
+            if left is not None:
+                carry_on(left, log)
             backend = self.backend
             self.config = note_options(config, log, backend.gpus[0].memory_total, backend.worker_overhead)
             if _shares(self.config) != _shares(config):
@@ -101,7 +112,7 @@ class Service:
             self._coordinator.worker_died,
             self.keeper,
             log,
-            completed=LocalPaths(self.registry).filled_in,
+            completed=Opening(self.registry).filled_in,
         )
         self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
         self._hangs = HangWatch(self.registry, config.hang_seconds, self._coordinator.hang_found)
@@ -131,6 +142,7 @@ class Service:
         if sessions:
             self._listen()  # programs may be waiting
             self._coordinator.resume(sessions)
+            self.keeper.serving(settled=False)
         self._idle.start()
         self._heartbeat.start()
         self._hangs.start()
@@ -139,6 +151,7 @@ class Service:
         self._health = self.backend.watch(self._gpus.unhealthy)
         if not sessions:
             self._listen()
+        self.keeper.serving(settled=True)
 
     def _take_over(self) -> list[Session]:
         sessions = TakeOver(self.registry, self._supervisor, self.keeper, self.registry.log).run()
@@ -148,9 +161,8 @@ class Service:
         return alive
 
     def _begin_anew(self) -> Log:
-        """Opens a new keeper: the previous service had no sessions, and nothing worth keeping, its options least of
-        all."""
-        self.keeper.end()
+        """Opens a new keeper: the previous service had no sessions, and nothing worth keeping but its reports."""
+        self.keeper.end(leaves_folder=True)
         self._socket_lock.close()
         self.keeper, self.takes_over = open_keeper(self._socket_lock, VERSIONS, replace=False)
         return open_log(self.keeper)
@@ -184,6 +196,14 @@ class Service:
         """Puts a lost GPU back into use. Returns the result, as a text."""
         return self._gpus.returned(gpu)
 
+    def may_move(self) -> bool:
+        """Returns whether the service has no reason to stay with a keeper in another container, which cannot end
+        before: no program uses it. From then on programs are told to ask again."""
+        with self.registry.changed:
+            free = not self.registry.sessions and not any(gpu.attaching for gpu in self.registry.gpus)
+            self._node.moving = self.keeper.foreign and free
+            return self._node.moving
+
     def drain(self) -> int:
         """Stops taking new sessions. Returns how many are left."""
         with self.registry.changed:
@@ -196,11 +216,12 @@ class Service:
             while self.registry.sessions and not ended.is_set():
                 self.registry.changed.wait(0.2)
 
-    def stop(self) -> None:
-        """Stops everything, even if stopping a part fails."""
+    def stop(self, leaves_folder: bool = False) -> None:
+        """Stops everything, even if stopping a part fails. leaves_folder: another service is about to be made; programs
+        that begin now wait for it."""
         with contextlib.ExitStack() as last:  # the first entered is done last
-            last.callback(self._socket_lock.release)
-            last.callback(self.keeper.end)
+            last.callback(self._socket_lock.close if leaves_folder else self._socket_lock.release)
+            last.callback(self.keeper.end, leaves_folder)
             last.callback(self.registry.close)
             last.callback(self._supervisor.stop)
             last.callback(self._stop_threads)
@@ -212,6 +233,10 @@ class Service:
             last.callback(self.keeper.leave)
             last.callback(self.registry.leave)
             last.callback(self._stop_threads)
+
+    def abandon(self) -> None:
+        """Removes what is left after the keeper's end: workers have ended, and nothing in memory is of use."""
+        self._socket_lock.release()
 
     def _stop_threads(self) -> None:
         with contextlib.ExitStack() as last:
@@ -239,8 +264,12 @@ class Service:
             )
             rpc.add_coordinator(coordinator, server)
 
+        # Under a name of its own first: it replaces that of a service before at once, and when one of them ends later,
+        # gRPC removes no other one's.
+        own = str(self.config.private_directory() / f"s-{secrets.token_hex(4)}")
         before = os.umask(0o177)  # the socket is this user's from the moment it exists
         try:
-            self._server = rpc.serve(add, self.config.socket)
+            self._server = rpc.serve(add, own)
         finally:
             os.umask(before)
+        os.rename(own, self.config.socket)

@@ -3,8 +3,8 @@
 Called by: users, systemd, `jitc run`, the demo. Promises: one line on standard output when it is ready, and readiness
 to systemd when NOTIFY_SOCKET is set; a reason why it cannot become ready is one line on standard error (exit status
 2: a wrong option, 1: anything else). On SIGTERM or SIGINT with sessions alive it accepts no new ones and waits for
-them; a second signal ends it at once. When it is killed, programs continue, and the next one takes over; with --replace
-that one makes this one exit.
+them; a second signal ends it at once. When it is killed, programs continue, and the next one takes over. With --replace
+that one makes this one stand by: it exits when the other serves, and goes on if that one cannot.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ from .options import (
     socket_path,
 )
 from .private_service import die_with_parent
+from .respawn import ENDING, Respawn
 
 if TYPE_CHECKING:
     from ..common.config import Config
+    from ..keeper.client import Keeper
     from ..service import Service
 
 #: How long a signal may go unnoticed.
@@ -52,13 +54,34 @@ def main(argv: list[str] | None = None) -> int:
     standard_streams.shield()
     if arguments.die_with_parent:
         die_with_parent(os.getppid())
+    words = [one for one in (sys.argv[1:] if argv is None else argv) if one not in ("--respawn", "--replace")]
+    for option in {"--stand-by", "--left"} & set(words):
+        del words[words.index(option) : words.index(option) + 2]
+    if arguments.stay:
+        return _stay(config)
     if arguments.respawn:
-        return _respawned(sys.argv[1:] if argv is None else argv)
-    return _serve(config, arguments.replace)
+        return _respawned(words, arguments, config)
+    keeper = None
+    if arguments.stand_by is not None:
+        from .hand_over import stood_by
+
+        keeper, serves = stood_by(arguments.stand_by, config)
+        if serves:
+            return _stay(config)
+    return _serve(config, words, keeper, replace=arguments.replace, left=arguments.left)
 
 
-def _serve(config: Config, replace: bool) -> int:
-    """Runs the service to its end. Returns the exit status."""
+def _stay(config: Config) -> int:
+    """Returns the exit status of a service that has been replaced, in a container only when nothing needs its first
+    process any more."""
+    if os.getpid() == 1:
+        Respawn([], [], config.private_directory()).stay()
+    return 0
+
+
+def _serve(config: Config, words: list[str], keeper: Keeper | None, *, replace: bool, left: int | None) -> int:
+    """Runs the service to its end. words: its options, for another one in its place; left: the log of the one before,
+    in this process. Returns the exit status."""
     signals = _Signals()
     _open_files_at_will()
     if KINDS[config.device].fixed_layout:
@@ -66,12 +89,15 @@ def _serve(config: Config, replace: bool) -> int:
     from ..backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
     from ..common.host_memory import size_text
     from ..common.shared_memory import NoSpace
+    from ..keeper.log import Log
     from ..keeper.socket_lock import SocketInUse, WrongSocket
     from ..ranks.rank import NoWorker
     from ..service import Service
+    from .hand_over import ends_without_keeper, give_place, move
 
     try:
-        service = Service(config, replace=replace)
+        known = Log(left, lambda descriptor: None) if left is not None else None
+        service = Service(config, replace=replace, keeper=keeper, left=known)
     except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary, OSError) as error:
         return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
     service.keeper.on_lost, service.keeper.on_hand_over = signals.keeper_lost, signals.hand_over
@@ -84,20 +110,20 @@ def _serve(config: Config, replace: bool) -> int:
         notify("READY=1")
         # With a time limit: a signal may arrive in another thread, but Python runs handlers in this one.
         while not signals.first.wait(SIGNAL_SECONDS):
-            pass
+            if service.may_move():
+                move(service, words, signals)
+        if not (signals.replaced or service.keeper.lost):
+            notify("STOPPING=1")
+            _drain(service, signals)
         if signals.replaced:
-            print("jitc-proxyd: another one takes over", file=sys.stderr, flush=True)
-            return 0
-        notify("STOPPING=1")
+            give_place(service, words, signals)
         if service.keeper.lost:
-            return complain("jitc-proxyd", "jitc-keeper has ended, and all workers and memory with it")
-        _drain(service, signals)
+            ends_without_keeper(service, words, signals)
     except (NoWorker, OSError, RuntimeError) as error:  # of gRPC, when the socket cannot be bound
         return complain("jitc-proxyd", str(error))
     finally:
         # What this one has found belongs to the next one too, when it could not begin.
-        leaves = signals.replaced or (service.takes_over and not begun)
-        (service.leave if leaves else service.stop)()
+        (service.leave if service.takes_over and not begun else service.stop)()
     return 0
 
 
@@ -114,12 +140,14 @@ class _Signals:
 
     def __init__(self) -> None:
         self.first, self.second = threading.Event(), threading.Event()
-        self.replaced = False
-        for number in (signal.SIGTERM, signal.SIGINT):
+        self.replaced = self.asked = False  # asked: by a signal
+        for number in ENDING:
             signal.signal(number, self._arrived)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
     def keeper_lost(self) -> None:
         self.first.set()
+        self.second.set()  # no session is left to wait for
 
     def hand_over(self) -> None:
         self.replaced = True
@@ -127,6 +155,7 @@ class _Signals:
         self.second.set()  # it does not wait for its sessions to end either
 
     def _arrived(self, *_: object) -> None:
+        self.asked = True
         (self.second if self.first.is_set() else self.first).set()
 
 
@@ -172,6 +201,9 @@ def _parser() -> argparse.ArgumentParser:
         "--respawn", action="store_true", help="stay beside the service, and start it again when it is killed"
     )
     parser.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)
+    for name in ("--stand-by", "--left"):
+        parser.add_argument(name, type=int, metavar="DESCRIPTOR", help=argparse.SUPPRESS)
     return parser
 
 
@@ -185,18 +217,12 @@ def _open_files_at_will() -> None:
 def _fix_layout() -> None:
     from ..backends.cuda.layout import fix_layout
 
-    if not fix_layout():
-        print(
-            "jitc-proxyd: the kernel refuses to lay out processes alike (personality, ADDR_NO_RANDOMIZE; in a "
-            "container: its seccomp profile); a device variable whose address a program knows may end a recovery",
-            file=sys.stderr,
-        )
+    fix_layout()  # where that is refused, each worker does it by itself (worker/layout.py)
 
 
-def _respawned(words: list[str]) -> int:
-    from .respawn import Respawn
-
-    return Respawn([one for one in words if one not in ("--respawn", "--die-with-parent")]).run()
+def _respawned(words: list[str], arguments: argparse.Namespace, config: Config) -> int:
+    passed = [one for one in words if one != "--die-with-parent"]
+    return Respawn(passed, ["--replace"] * arguments.replace, config.private_directory()).run()
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class Options(TypedDict):
 class Joined(NamedTuple):
     """The place where the ranks of a communicator meet."""
 
-    path: str
+    descriptor: int  # of the segment, owned by the executor from now on; -1: it has been given up meanwhile
     size: int
     identity: int  # with which the segment begins
 
@@ -82,6 +82,7 @@ class _Join(ctypes.Structure):
         ("segment_bytes", ctypes.c_uint64),
         ("identity", ctypes.c_uint64),
         ("status", ctypes.c_uint32),
+        ("descriptor", ctypes.c_int32),
     ]
 
 
@@ -258,7 +259,8 @@ def _callbacks(control: Control) -> _ControlTable:
             _report()
             answer[0].status, answer[0].text = _UNKNOWN, _text(str(error))
             return _REFUSED
-        answer[0].text, answer[0].segment_bytes, answer[0].identity = joined.path.encode(), joined.size, joined.identity
+        answer[0].segment_bytes, answer[0].identity = joined.size, joined.identity
+        answer[0].descriptor = joined.descriptor
         return _JOINED
 
     def fault(session: int, sequence: int, status: int, cause: bytes, message: bytes) -> None:

@@ -53,19 +53,18 @@ def limit() -> Limit | None:
     machine = _field(PROC / "meminfo", "MemTotal:", 1024)
     limits = [
         Limit(most, group / names.limit)
-        for names, group in _groups("self")
+        for names, group in _groups()
         if (most := _number(group / names.limit)) is not None and (machine is None or most < machine)
     ]
     return min(limits, key=lambda one: one.bytes, default=None)
 
 
-def kills_file(process: int) -> Path:
+def kills_file() -> Path:
     """Returns the file in which the kernel counts the processes that it killed for lack of memory: of this process's
     control group, otherwise of the machine."""
-    for one in (process, "self"):
-        for names, group in _groups(one):
-            if kills(group / names.events) is not None:
-                return group / names.events
+    for names, group in _groups():
+        if kills(group / names.events) is not None:
+            return group / names.events
     return PROC / "vmstat"
 
 
@@ -84,7 +83,7 @@ def _of_machine() -> int | None:
 def _of_groups() -> list[int]:
     """Reads a value of the control group that this process is in, and of those around it."""
     found = []
-    for names, group in _groups("self"):
+    for names, group in _groups():
         # Pages of files that nobody uses give way to others.
         most, used = _number(group / names.limit), _number(group / names.used)
         if most is not None and used is not None:
@@ -92,10 +91,10 @@ def _of_groups() -> list[int]:
     return found
 
 
-def _groups(process: int | str) -> Iterator[tuple[_Names, Path]]:
-    """Returns the control groups of a process that count memory, innermost first; those of both kinds."""
+def _groups() -> Iterator[tuple[_Names, Path]]:
+    """Returns the control groups of this process that count memory, innermost first; those of both kinds."""
     try:
-        lines = (PROC / str(process) / "cgroup").read_text().splitlines()
+        lines = (PROC / "self" / "cgroup").read_text().splitlines()
     except OSError:
         return
     for line in lines:

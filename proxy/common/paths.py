@@ -14,8 +14,9 @@ PROTOCOL_VERSION = 4
 BOARD_VERSION = 7
 #: Of the journal (`Journal::kFormat`), likewise.
 JOURNAL_VERSION = 13
-#: Of what a service asks of workers that another one has started (worker.proto): of its Assign, since 2.
-WORKER_VERSION = 2
+#: Of what a service asks of workers that another one has started (worker.proto): of its Assign, since 2; they have
+#: their memory from the keeper, since 3.
+WORKER_VERSION = 3
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

@@ -1,8 +1,8 @@
 """Shared memory that must outlive workers, and the service as well.
 
 Called by: the registry of sessions, and recoveries (for blocks in transfer). Promises: no piece has a name in /dev/shm
-or anywhere else; workers open it through /proc/<process>/fd/<n> of the keeper, which holds it besides the service (or
-of the service, for memory that does not outlive it); it is freed when it is closed, or with the keeper.
+or anywhere else; the keeper holds it besides the service, and gives workers descriptors of it; it is freed when it is
+closed, or with the keeper.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ class ShelfLost(Exception):
 class Shelf(Protocol):
     """The holder of memory besides the service: the keeper. Its methods raise ShelfLost."""
 
-    def keep(self, name: str, descriptor: int, token: str = "") -> str: ...
+    def keep(self, name: str, descriptor: int, token: str = "") -> None: ...
     def drop(self, names: list[str]) -> None: ...
+    def take(self, names: list[str]) -> dict[str, int]: ...
 
 
 @dataclass(eq=False)
@@ -38,11 +39,11 @@ class Memory:
     size: int
     name: str = ""  # by which the shelf has it
     shelf: Shelf | None = None
-    kept_path: str = ""
 
     @property
     def path(self) -> str:
-        return self.kept_path or f"/proc/{os.getpid()}/fd/{self.fd}"
+        """Returns the path at which this process can open it."""
+        return f"/proc/self/fd/{self.fd}"
 
     def used(self) -> int:
         """Returns the bytes that really use memory (pieces are sparse)."""
@@ -52,7 +53,7 @@ class Memory:
         """Makes the shelf hold it too, under this name; token: with it a training process receives the memory."""
         if shelf is not None:
             try:
-                self.kept_path = shelf.keep(name, self.fd, token)
+                shelf.keep(name, self.fd, token)
             except (ShelfLost, OSError) as error:
                 raise NoSpace(f"no shared memory for {name}: {error}") from None
             self.name, self.shelf = name, shelf
@@ -67,10 +68,9 @@ class Memory:
                     self.shelf.drop([self.name])
 
 
-def taken_over(name: str, path: str, shelf: Shelf) -> Memory:
-    """Returns what another service has left on the shelf. Raises OSError."""
-    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    return Memory(fd, os.fstat(fd).st_size, name, shelf, path)
+def taken_over(name: str, fd: int, shelf: Shelf) -> Memory:
+    """Returns what another service has left on the shelf. fd: a descriptor of it, which is the memory's from now on."""
+    return Memory(fd, os.fstat(fd).st_size, name, shelf)
 
 
 def shared(name: str, size: int) -> Memory:

@@ -65,6 +65,11 @@ class Log:
         with self._lock:
             return {key.removeprefix(prefix): value for key, value in self._values.items() if key.startswith(prefix)}
 
+    def handed_on(self) -> int:
+        """Returns another descriptor of its memory, for a service that begins anew."""
+        with self._lock:
+            return os.dup(self._fd)
+
     def close(self) -> None:
         with self._lock:
             fd, self._fd = self._fd, -1

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 #: Of this protocol and of what the log holds. Another one cannot take over.
-VERSION = 2
+VERSION = 3
 #: Bytes of a document: an environment may be large.
 LIMIT = 1 << 20
 #: Bytes of a document of a connection that has not been let in, and levels of any document.
@@ -23,7 +23,7 @@ HELLO_LIMIT, DEPTH = 4096, 8
 #: What the kernel needs of a connection's room for a packet itself.
 OVERHEAD = 1024
 #: Descriptors beside a document.
-DESCRIPTORS = 4
+DESCRIPTORS = 8
 #: Key of a document whose descriptors could not be taken.
 TOO_MANY = "too many descriptors"
 #: The keeper's sockets in the service's private folder: for services, and for training processes (programs.py).
@@ -132,6 +132,14 @@ def _within(one: dict[str, Any] | list[Any]) -> Iterable[Any]:
 def close(descriptors: Iterable[int]) -> None:
     for one in descriptors:
         os.close(one)
+
+
+def namespace() -> int:
+    """Returns the number of this process's namespace of processes; 0 if that cannot be seen."""
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        return 0
 
 
 def peer(connection: socket.socket) -> tuple[int, int]:

@@ -4,7 +4,8 @@ Called by: __main__.py. Promises: one service at a time; only processes of this 
 exception that it causes, ends its connection and nothing else (guard.py); the keeper waits for no connection: one that
 does not read is closed, except its service's, whose answers are few and wait for it. When a service ends, the next one
 finds everything unchanged; without one the keeper ends as soon as no training process that the last one served is alive
-(programs.py).
+(programs.py). A service that is replaced stands by until the next one says that it serves; if that one ends before, or
+takes too long, the one before is the service again.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import os
 import selectors
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
 
-from . import programs, protocol
+from . import names, programs, protocol
+from .children import Children, taken
 from .door import Door
 from .guard import guarded, shown
 from .programs import Programs
@@ -27,18 +28,19 @@ from .socket_lock import SocketLock
 
 #: How often a keeper looks that waits for more than what it is told.
 LOOK_SECONDS = 0.5
-#: Time for a service to go when another one is to replace it; then it is killed.
-HAND_OVER_SECONDS = 15.0
+#: Time for a service to stand by when another one is to replace it, for that one to serve what was there, and for it to
+#: open the GPUs that nobody uses; then it is killed.
+HAND_OVER_SECONDS, SERVING_SECONDS, SETTLED_SECONDS = 15.0, 60.0, 300.0
 #: Connections that have not said hello, and how long they may take.
 STRANGERS, HELLO_SECONDS = 16, 10.0
 #: Answers that a service has not read: it asks for one at a time, and may have given up waiting for some.
 ANSWERS = 64
 #: Pieces of memory that are held: what a new service is told of them must fit into a packet.
 KEPT = 6144
-#: In the arguments of a process that is to be started: the descriptor on which it reports that it is ready.
-READY = "{ready}"
 
 Reply = dict[str, Any]
+#: Makes a reply, with the descriptors that go with it, when it is sent: until then they may have been given up.
+Answer = Callable[[], tuple[Reply, list[int]]]
 
 
 class Keeper:
@@ -54,13 +56,14 @@ class Keeper:
         self._strangers: dict[socket.socket, float] = {}  # until when they may say hello
         self._service: socket.socket | None = None
         self._next: socket.socket | None = None  # is to replace the service
-        self._deadline = 0.0  # when that must have gone
+        self._before: socket.socket | None = None  # stands by until the service, which has replaced it, serves
+        self._deadline = 0.0  # when the service must stand by, or serve
         self._first, self._versions = first, None  # whose versions are the keeper's
-        self._unread: list[Reply] = []  # answers that the service has not read
+        self._unread: list[Answer] = []  # those that the service has not read
         self._kept: dict[str, int] = {}
         self._tokens: dict[str, str] = {}  # of what a training process may have
-        self._children: dict[int, subprocess.Popen[bytes]] = {}
-        self._over = False
+        self._children = Children(self._select, self._kept)
+        self._over = self._leaves_folder = False
         self._listen_to(first)
 
     def run(self) -> None:
@@ -72,7 +75,14 @@ class Keeper:
         self._end()
 
     def _patience(self) -> float | None:
-        waits = (self._next, self._strangers, self._unread, self._programs.ended(), self._programs.waits())
+        waits = (
+            self._next,
+            self._before,
+            self._strangers,
+            self._unread,
+            self._programs.ended(),
+            self._programs.waits(),
+        )
         return LOOK_SECONDS if self._service is None or any(waits) else None
 
     # -- connections --------------------------------------------------------------------------------
@@ -102,17 +112,26 @@ class Keeper:
             return self._gone(connection)
         try:
             if connection is self._service:
-                self._reply(self._answer(request, descriptors) | {"to": request["number"]})
-            elif connection is not self._next:
+                self._reply(self._answer(request, descriptors), request)
+            elif connection is not self._next and connection is not self._before:
                 self._hello(connection, request)
         finally:
             protocol.close(descriptors)
 
-    def _reply(self, answer: Reply) -> None:
-        self._unread.append(answer)
+    def _reply(self, answer: Answer, request: dict[str, Any]) -> None:
+        number = request["number"]
+
+        def numbered() -> tuple[Reply, list[int]]:
+            reply, descriptors = answer()
+            return reply | {"to": number}, descriptors
+
+        self._unread.append(numbered)
         self._tell()
         if len(self._unread) > ANSWERS and self._service is not None:
             raise protocol.Malformed("it asks, and does not read the answers")
+        if request["do"] == "stand by":
+            self._before, self._service = self._service, None
+            self._go_on()
 
     def _gone(self, connection: socket.socket) -> None:
         with contextlib.suppress(KeyError):  # the kernel had no room to watch it
@@ -121,14 +140,26 @@ class Keeper:
         self._strangers.pop(connection, None)
         if connection is self._next:
             self._next = None
+        if connection is self._before:
+            self._before = None
         if connection is self._service:
             self._service = None
-            self._unread.clear()
-            if self._next is not None:
-                successor, self._next = self._next, None
-                self._serve(successor)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Finds a service: the one that is to replace the last one, otherwise the one before it, which stands by."""
+        self._unread.clear()
+        if self._next is not None:
+            successor, self._next = self._next, None
+            self._deadline = time.monotonic() + SERVING_SECONDS
+            self._serve(successor)
+        elif self._before is not None:
+            before, self._before = self._before, None
+            self._serve(before)
 
     def _hello(self, connection: socket.socket, request: dict[str, Any]) -> None:
+        if "sessions" in request:  # how many are there? Of the process that waits for them to end
+            return self._say_once(connection, {"sessions": names.sessions(list(self._kept))})
         if self._versions is None:
             if connection is not self._first:
                 raise protocol.Malformed("the service that has started this keeper comes first")
@@ -138,7 +169,7 @@ class Keeper:
             self._refuse(connection, "version", why)
         elif self._service is None:
             self._serve(connection)
-        elif request["replace"] and self._next is None:
+        elif request["replace"] and self._next is None and self._before is None:
             del self._strangers[connection]
             self._next, self._deadline = connection, time.monotonic() + HAND_OVER_SECONDS
             with contextlib.suppress(protocol.Busy, protocol.Closed):  # one that does not read is killed
@@ -147,9 +178,12 @@ class Keeper:
             self._refuse(connection, "busy", "a jitc-proxyd is there")
 
     def _refuse(self, connection: socket.socket, how: str, why: str) -> None:
-        """Sends a refusal once, without waiting for the other end to read it."""
+        self._say_once(connection, {"refused": how, "why": why})
+
+    def _say_once(self, connection: socket.socket, document: dict[str, Any]) -> None:
+        """Sends a last document, without waiting for the other end to read it."""
         with contextlib.suppress(protocol.Busy, protocol.Closed):
-            protocol.send(connection, {"refused": how, "why": why}, wait=False)
+            protocol.send(connection, document, wait=False)
         self._gone(connection)
 
     def _serve(self, connection: socket.socket) -> None:
@@ -157,7 +191,8 @@ class Keeper:
         self._strangers.pop(connection, None)
         self._service = connection
         self._programs.ended().clear()  # it asks for those that it knows
-        welcome = {"kept": self._kept, "children": sorted(self._children), "pid": os.getpid()}
+        welcome = {"kept": list(self._kept), "children": self._children.numbers(), "pid": os.getpid()}
+        welcome["namespace"] = protocol.namespace()
         with contextlib.suppress(protocol.Closed):  # its end comes as an event of its own
             protocol.send(connection, welcome, wait=False)
 
@@ -170,7 +205,7 @@ class Keeper:
         self._programs.look()
         self._tell()
         if self._service is not None:
-            if self._next is not None and time.monotonic() > self._deadline:
+            if (self._next or self._before) and time.monotonic() > self._deadline:
                 self._end_service(self._service)
             return
         if not self._programs.any_watched() and not self._strangers:
@@ -178,9 +213,9 @@ class Keeper:
 
     def _end_service(self, connection: socket.socket) -> None:
         """Kills a service that has not exited in time. Its connection ends with it, if its process can be seen from
-        here."""
+        here, and is not the first one of this container, which nobody inside can kill."""
         pid, _ = protocol.peer(connection)
-        if pid <= 0:
+        if pid <= 1:
             return self._gone(connection)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -189,9 +224,9 @@ class Keeper:
         """Sends answers, and programs that have ended. A service that does not read now gets them later."""
         ended = self._programs.ended()
         while self._service is not None and (self._unread or ended):
-            document = self._unread[0] if self._unread else {"event": "ended", "program": ended[0]}
+            document, given = self._unread[0]() if self._unread else ({"event": "ended", "program": ended[0]}, [])
             try:
-                protocol.send(self._service, document, wait=False)
+                protocol.send(self._service, document, given, wait=False)
             except protocol.Busy:
                 return
             except protocol.Closed:
@@ -200,14 +235,19 @@ class Keeper:
 
     # -- requests -----------------------------------------------------------------------------------
 
-    def _answer(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
+    def _answer(self, request: dict[str, Any], descriptors: list[int]) -> Answer:
         requests: dict[str, Callable[[dict[str, Any], list[int]], Reply]] = {
-            "keep": self._keep, "drop": self._drop, "spawn": self._spawn, "reap": self._reap,
-            "watch": self._watch, "end": self._finish,
+            "keep": self._keep, "drop": self._drop, "spawn": self._spawn, "signal": self._signal, "reap": self._reap,
+            "watch": self._watch, "stand by": self._nothing, "serving": self._serving, "end": self._finish,
         }  # fmt: skip
         if protocol.TOO_MANY in request:
-            return {"error": "jitc-keeper can have no more descriptors (ulimit -n)"}
-        return requests[request["do"]](request, descriptors)
+            return lambda: ({"error": "jitc-keeper can have no more descriptors (ulimit -n)"}, [])
+        if request["do"] == "take":
+            return lambda: taken(self._kept, request["names"])
+        if request["do"] == "process":
+            return lambda: self._process(request["pid"])
+        reply = requests[request["do"]](request, descriptors)
+        return lambda: (reply, [])
 
     def _keep(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
         """Keeps a descriptor; another one of that name is closed."""
@@ -236,38 +276,43 @@ class Keeper:
 
     def _spawn(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
         """Starts a worker; descriptors: for its report that it is ready, and for its output."""
-        ready, output = descriptors
-        command = [str(ready) if one == READY else str(one) for one in request["command"]]
+        command = [str(one) for one in request["command"]]
         try:
-            process = subprocess.Popen(
-                command, pass_fds=[ready], stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/",
-                env=request["environment"], start_new_session=True,
-            )  # fmt: skip
+            return {"pid": self._children.spawn(command, request["environment"], *descriptors)}
         except OSError as error:
             return {"error": f"{command[0]}: {error.strerror}"}
-        self._children[process.pid] = process
-        return {"pid": process.pid}
+
+    def _process(self, pid: int) -> tuple[Reply, list[int]]:
+        descriptor = self._children.descriptor(pid)
+        return ({}, [descriptor]) if descriptor is not None else ({"error": f"there is no worker {pid}"}, [])
+
+    def _signal(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
+        self._children.signal(int(request["pid"]), int(request["signal"]), descriptors[0])
+        return {}
 
     def _reap(self, request: dict[str, Any], _: list[int]) -> Reply:
-        """Reaps a worker. Until then an ended process keeps its number, so that no other process has it."""
-        process = self._children.get(request["pid"])
-        if process is None or process.poll() is None:
-            return {}
-        del self._children[process.pid]
-        return {"status": process.returncode}
+        status = self._children.reap(request["pid"])
+        return {} if status is None else {"status": status}
 
     def _watch(self, request: dict[str, Any], _: list[int]) -> Reply:
         pid = self._programs.watch(str(request["program"]))
         return {"there": pid is not None, "pid": pid or 0}
 
+    def _serving(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
+        """Lets go the service that stands by, once this one has all that it needs."""
+        if self._before is not None and request["settled"]:
+            self._say_once(self._before, {"event": "replaced"})
+        self._deadline = time.monotonic() + SETTLED_SECONDS
+        return {}
+
+    def _nothing(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
+        return {}
+
     def _finish(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
-        self._over = True
+        self._over, self._leaves_folder = True, bool(request["leaves_folder"])
         return {}
 
     def _end(self) -> None:
         """Ends the workers and removes socket and folder. The service sees the end of its connection after that."""
-        for process in self._children.values():
-            process.kill()
-        for process in self._children.values():
-            process.wait()
-        self._lock.release()
+        self._children.end()
+        (self._lock.close if self._leaves_folder else self._lock.release)()

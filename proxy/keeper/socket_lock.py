@@ -35,7 +35,7 @@ _HASH = "[0-9a-f]{32}"
 #: What a service and its workers make in the folder beside the marker: sockets, and images of modules.
 OURS: dict[str, Form] = {
     "w[0-9]+(-ops)?": SOCKET,
-    "keeper|programs": SOCKET,
+    "keeper|programs|s-[0-9a-f]{8}": SOCKET,
     "images": {_HASH: FILE, "held": {"[0-9]+": {rf"{_HASH}(-[0-9]+\.part|\.same)?": FILE}}},
 }
 
@@ -79,12 +79,12 @@ class SocketLock:
             raise
 
     def share(self) -> None:
-        """Takes over from a killed service, whose keeper has the claim. Removes only that service's socket."""
+        """Takes over from another service, whose keeper has the claim. Its socket stays until this one's replaces it: a
+        service that is stopped may still listen."""
         self._parent = _open_parent(Path(self.path).parent)
         try:
             self._folder = folders.open_own(self._name, self._parent)
-            if self._look_for_listeners():
-                os.unlink(self._socket, dir_fd=self._parent)
+            self._look()
         except (OSError, Unsafe) as error:
             self._let_go()
             raise SocketInUse(f"{self.directory} cannot be taken over: {error}") from None

@@ -19,6 +19,7 @@ from ..backends.base import Backend
 from ..common.config import SLOTS, Config
 from ..common.printable import printable
 from ..common.shared_memory import Memory, shared, taken_over
+from ..keeper import names
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from ..ranks.rank import Rank
@@ -53,7 +54,7 @@ class Registry:
         self.sessions: dict[int, Session] = {}
         self.shared = config.shared()
         self.communicators = Communicators(self.shared, self.log, keeper)
-        self.transfer_memories = TransferMemories()
+        self.transfer_memories = TransferMemories(keeper)
         self._slots: dict[int, Addresses] = {}  # slots of the board in use, each with its session's addresses
         self.last: int = self.log.get("last") or 0  # number of the newest session
         self.board: Memory = self._board()
@@ -76,7 +77,7 @@ class Registry:
                     "programs first, or start it with more"
                 )
             token = secrets.token_hex(16)
-            memory = SessionMemory.create(self.config, token, str(self.last + 1), self.keeper)
+            memory = SessionMemory.create(self.config, token, self.last + 1, self.keeper)
             self.last += 1
             self.log.put("last", self.last)
             session = Session(
@@ -225,9 +226,10 @@ class Registry:
             self.communicators.renew({one.number for one in ranks})
 
     def _board(self) -> Memory:
-        if self.keeper is not None and "board" in self.keeper.kept:
-            return taken_over("board", self.keeper.path(self.keeper.kept["board"]), self.keeper)
-        return shared("board", self.shared.board_bytes).keep("board", self.keeper)
+        left = self.keeper.take([names.BOARD]) if self.keeper is not None else {}
+        if self.keeper is not None and left:
+            return taken_over(names.BOARD, left[names.BOARD], self.keeper)
+        return shared(names.BOARD, self.shared.board_bytes).keep(names.BOARD, self.keeper)
 
     def close(self) -> None:
         """Closes everything. It may run while other threads end sessions: they find nothing left to do."""

@@ -9,6 +9,7 @@ and nothing changes.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from jitc.ops.options.values import GIB, MIB
 from ..common import host_memory
 from ..common.config import Config
 from ..common.printable import printable
+from ..keeper import names
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from ..keeper.socket_lock import SocketInUse
@@ -43,6 +45,15 @@ class OtherOptions(SocketInUse):
 
 def has_sessions(log: Log) -> bool:
     return bool(log.entries("session/"))
+
+
+def carry_on(left: Log, log: Log) -> None:
+    """Copies what users ask of a service without sessions to the log of the one that begins anew: its reports, the GPUs
+    that it has found to be lost, and the number of its newest session."""
+    for prefix in ("report/", "gpu/", "last"):
+        for key, value in left.entries(prefix).items():
+            log.put(prefix + key, value)
+    left.close()
 
 
 def note_options(config: Config, log: Log, gpu_memory: int = 0, worker_overhead: int = 0) -> Config:
@@ -83,14 +94,13 @@ class TakeOver:
 
     def __init__(self, registry: Registry, supervisor: Supervisor, keeper: Keeper, log: Log) -> None:
         self._registry, self._supervisor, self._keeper, self._log = registry, supervisor, keeper, log
-        self._paths = {name: keeper.path(descriptor) for name, descriptor in keeper.kept.items()}
 
     def run(self) -> list[Session]:
         """Runs it. Returns all sessions."""
         registry = self._registry
         workers = self._adopt_workers()
         with registry.changed:
-            registry.communicators.take_over(self._paths)
+            registry.communicators.take_over()
             for number, left in self._log.entries("session/").items():
                 self._session(int(number), left, workers.get(left["worker"]))
             sessions = list(registry.sessions.values())
@@ -109,26 +119,39 @@ class TakeOver:
         for text, one in known.items():
             pid = int(text)
             reliable = pid in used or one["spare"]
-            if pid not in children or processes.has_ended(pid) or not reliable:
-                if not self._end(pid, one["socket"], pid in children):
-                    adopted[pid] = self._ending(pid, one["socket"])
-                continue
-            state = WorkerState.SERVING if pid in used else WorkerState.SPARE
-            adopted[pid] = self._supervisor.adopt(pid, one["socket"], state)
+            if pid in children and reliable and not self._ended(pid):
+                state = WorkerState.SERVING if pid in used else WorkerState.SPARE
+                adopted[pid] = self._supervisor.adopt(pid, one["socket"], state, one["kills"])
+            elif pid in children and not self._end(pid):
+                adopted[pid] = self._ending(pid, one["socket"])
+            else:
+                self._supervisor.forget(pid, one["socket"])
         for pid in children - {int(text) for text in known}:
-            if not self._end(pid, "", True):
+            if self._end(pid):
+                self._supervisor.forget(pid, "")
+            else:
                 self._ending(pid, "")
         return adopted
 
-    def _end(self, pid: int, socket: str, there: bool) -> bool:
-        if there and not processes.end(pid, ENDING_SECONDS):
-            return False
-        self._supervisor.forget(pid, socket)
-        return True
+    def _ended(self, pid: int) -> bool:
+        process = self._keeper.process_of(pid)
+        try:
+            return processes.ended(process)
+        finally:
+            os.close(process)
+
+    def _end(self, pid: int) -> bool:
+        """Kills a worker, and waits for its end. Returns False if it still runs."""
+        process = self._keeper.process_of(pid)
+        try:
+            self._keeper.signal(process, pid, signal.SIGKILL)
+            return processes.ends_within(process, ENDING_SECONDS)
+        finally:
+            os.close(process)
 
     def _ending(self, pid: int, socket: str) -> Worker:
         """Adopts a worker that was killed and has not ended: until then no other worker may have what it holds."""
-        worker = self._supervisor.adopt(pid, socket, WorkerState.SERVING)
+        worker = self._supervisor.adopt(pid, socket, WorkerState.SERVING, "")
         worker.killed = True
         worker.tell_slow()
         return worker
@@ -136,7 +159,7 @@ class TakeOver:
     def _session(self, number: int, left: dict[str, Any], worker: Worker | None) -> None:
         registry = self._registry
         try:
-            memory = SessionMemory.take_over(str(number), self._paths, self._keeper)
+            memory = SessionMemory.take_over(number, self._keeper)
         except (KeyError, OSError) as error:  # the session was about to be closed
             print(f"jitc-proxyd: session {number} is gone: {error!r}", file=sys.stderr, flush=True)
             return self._log.delete(f"session/{number}")
@@ -158,7 +181,7 @@ class TakeOver:
 
     def _clear_shelf(self, sessions: list[Session]) -> None:
         """Releases memory that no session has."""
-        mine = {"board", "log"}
+        mine = {names.BOARD, names.LOG}
         for session in sessions:
             memory = session.memory
             mine |= {one.name for one in (memory.journal, memory.snapshot, memory.spill, memory.pinned) if one}
@@ -172,11 +195,10 @@ def open_log(keeper: Keeper) -> Log:
     """Returns the log that the keeper holds, or a new one that it holds from now on."""
 
     def keep(descriptor: int) -> None:
-        keeper.keep("log", descriptor)
+        keeper.keep(names.LOG, descriptor)
 
-    if "log" in keeper.kept:
-        return Log(os.open(keeper.path(keeper.kept["log"]), os.O_RDWR | os.O_CLOEXEC), keep)
-    return Log.make(keep)
+    left = keeper.take([names.LOG])
+    return Log(left[names.LOG], keep) if left else Log.make(keep)
 
 
 def _shown(name: str, value: Any) -> str:

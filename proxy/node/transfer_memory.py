@@ -1,50 +1,37 @@
 """Memory of this node through which blocks go from one worker to another, and its number in requests.
 
-Called by: the registry, for recoveries (make); local_paths.py (path). Thread-safe.
+Called by: the registry, for recoveries. Thread-safe. Promise: a number means one piece as long as the keeper lives,
+also for the next service.
 """
 
 from __future__ import annotations
 
-import itertools
-import threading
+import secrets
 
-from ..common.shared_memory import Memory, shared
+from ..common.shared_memory import Memory, Shelf, shared
+from ..keeper import names
 
 
 class TransferMemory:
     """One piece, until it is closed."""
 
-    def __init__(self, number: int, memory: Memory, made_by: TransferMemories) -> None:
-        self.number, self.size, self.path = number, memory.size, memory.path
-        self._memory, self._made_by = memory, made_by
-
-    def close(self) -> None:
-        self._made_by.forget(self.number)
-        self._memory.close()
+    def __init__(self, number: int, memory: Memory) -> None:
+        self.number, self.size = number, memory.size
+        self.close = memory.close
 
 
 class TransferMemories:
-    """All pieces that are in use."""
+    """Makes the pieces."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._numbers = itertools.count(1)
-        self._pieces: dict[int, TransferMemory] = {}
+    def __init__(self, shelf: Shelf | None) -> None:
+        self._shelf = shelf
 
     def make(self, name: str, size: int) -> TransferMemory:
         """Allocates zeroed memory. Raises NoSpace."""
+        number = secrets.randbits(63) | 1
         memory = shared(name, size)
-        with self._lock:
-            piece = TransferMemory(next(self._numbers), memory, self)
-            self._pieces[piece.number] = piece
-        return piece
-
-    def forget(self, number: int) -> None:
-        with self._lock:
-            self._pieces.pop(number, None)
-
-    def path(self, number: int) -> str:
-        """Returns the path; empty: no piece in use has the number."""
-        with self._lock:
-            piece = self._pieces.get(number)
-        return piece.path if piece is not None else ""
+        try:
+            return TransferMemory(number, memory.keep(names.of_transfer(number), self._shelf))
+        except BaseException:
+            memory.close()
+            raise

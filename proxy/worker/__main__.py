@@ -13,14 +13,18 @@ import faulthandler
 import os
 import resource
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from ..common import paths, rpc, standard_streams
+from ..common import host_memory, paths, rpc, standard_streams
 from ..common.executor import Executor, Options
+from ..keeper.worker_end import WorkerEnd
 from .control import CoordinatorClient, WorkerControl
+from .kept_memory import KeptMemory
+from .layout import fix_layout
 from .warm import load_operators
 
 _PR_SET_PDEATHSIG = 1
@@ -50,16 +54,23 @@ def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClien
     standard_streams.shield()
     if not _die_with(arguments.parent):
         return 0
+    if arguments.fixed_layout and (why := fix_layout()):
+        print(
+            f"jitc-proxyd: a worker's memory may lie anywhere: {why}; a device variable whose address a program knows "
+            "may end a recovery",
+            file=sys.stderr,
+        )
     _limit_dumps(arguments.core_limit)
     _be_the_first_to_go()
     faulthandler.enable()
     os.umask(0o077)  # libraries make folders under it, which must be enterable
     sys.setswitchinterval(0.0005)
     operators, op_socket = load(arguments.operators), paths.op_socket(arguments.socket)
-    control = WorkerControl(make, operators, op_socket, CoordinatorClient(arguments.service))
+    memory = KeptMemory(WorkerEnd(socket.socket(fileno=arguments.keeper_fd)).take)
+    control = WorkerControl(make, operators, op_socket, CoordinatorClient(arguments.service, memory), memory)
     _server = rpc.serve(lambda server: None, arguments.socket, [control.handler()])
     try:
-        os.write(arguments.ready_fd, b"ready\n")
+        os.write(arguments.ready_fd, f"ready {host_memory.kills_file()}\n".encode())
     except BrokenPipeError:
         return 0  # its service has ended, and the next one does not know of this worker
     os.close(arguments.ready_fd)
@@ -94,7 +105,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--service", required=True)
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--ready-fd", type=int, required=True)
+    parser.add_argument("--keeper-fd", type=int, required=True)
     parser.add_argument("--core-limit", type=int, default=0)
+    parser.add_argument("--fixed-layout", action="store_true", help="have all mappings where other workers have them")
     return parser.parse_args()
 
 

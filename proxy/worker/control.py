@@ -20,7 +20,9 @@ from jitc.v1 import control_pb2, worker_pb2
 from ..common import rpc
 from ..common.executor import Executor, ExecutorError, Joined, JoinRefused, JoinSuperseded, Options
 from ..common.rpc import refuse
+from ..keeper.worker_end import NoMemory
 from .json_codec import from_document, to_document
+from .kept_memory import KeptMemory
 
 CUDA_ERROR_UNKNOWN = 999
 #: Seconds to wait for a service that has ended, as programs do (JITC_SERVICE_TIMEOUT).
@@ -31,8 +33,9 @@ _SERVICE = worker_pb2.DESCRIPTOR.services_by_name["Worker"]
 class CoordinatorClient:
     """A client that carries the executor's requests to the node service's coordinator."""
 
-    def __init__(self, service: str) -> None:
+    def __init__(self, service: str, memory: KeptMemory) -> None:
         self._stub = rpc.coordinator(rpc.channel(service))
+        self._memory = memory
         self.gpu = 0
 
     def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> Joined:
@@ -46,7 +49,11 @@ class CoordinatorClient:
             raise JoinSuperseded
         if reply.refusal:
             raise JoinRefused(reply.status, reply.refusal)
-        return Joined(reply.segment_path, reply.segment_bytes, reply.identity)
+        try:
+            segment = self._memory.segment(reply.identity)
+        except NoMemory as error:
+            raise JoinRefused(CUDA_ERROR_UNKNOWN, str(error)) from None
+        return Joined(segment, reply.segment_bytes, reply.identity)
 
     def fault(self, session: int, sequence: int, status: int, cause: str, message: str) -> None:
         request = control_pb2.ReportFaultRequest(
@@ -85,8 +92,9 @@ class WorkerControl:
         operators: str,
         op_socket: str,
         coordinator: CoordinatorClient,
+        memory: KeptMemory,
     ) -> None:
-        self._make = make
+        self._make, self._memory = make, memory
         self._operators, self._op_socket = operators, op_socket
         self._coordinator = coordinator
         self._executor: Executor | None = None
@@ -118,7 +126,9 @@ class WorkerControl:
         return worker_pb2.AssignReply(pid=os.getpid())
 
     def _open(self, request: Any) -> Message:
-        self._serving().open_session(to_document(request))
+        executor = self._serving()
+        with self._memory.filled_in(request) as filled:
+            executor.open_session(to_document(filled))
         return worker_pb2.OpenSessionReply()
 
     def _close(self, request: Any) -> Message:
@@ -127,7 +137,9 @@ class WorkerControl:
 
     def _forward(self, name: str, reply: type[Message]) -> Callable[[Any], Message]:
         def act(request: Any) -> Message:
-            document = self._serving().command(name, to_document(request))
+            executor = self._serving()
+            with self._memory.filled_in(request) as filled:
+                document = executor.command(name, to_document(filled))
             message = reply()
             if isinstance(message, worker_pb2.StatsReply):
                 import json
@@ -163,7 +175,7 @@ def _guarded(act: Callable[[Any], Message]) -> Callable[[Any, Any], Message]:
     def handle(request: Any, context: Any) -> Message:
         try:
             return act(request)
-        except ExecutorError as error:
+        except (ExecutorError, NoMemory) as error:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, str(error))
 
     return handle

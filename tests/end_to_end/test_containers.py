@@ -1,15 +1,19 @@
 """Programs and the service in real containers of their own, as docker/ has them: they share a volume with the service's
-socket and the user, and no processes. Workers and services are killed; the job is identical.
+socket and the user, and no processes. Workers and services are killed, services in other containers take over; the job
+is identical.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from toolkit.containers import OUT, Container, Podman, children, namespace, private_podman, steps, why_not
 from toolkit.job import ROOT, Script
 from toolkit.jobs import JOBS
@@ -27,6 +31,19 @@ PROGRAM = [*PACED, "examples/train_gpt.py", "--device", "cuda", *SCRIPT.argument
 PACED_TORCHRUN = ["env", f"{PACE}={OUT}", "torchrun"]
 TRAIN = [*PACED_TORCHRUN, "--standalone", "--nproc-per-node", str(SCRIPT.ranks), *PROGRAM]
 OPTIONS = ["--device", "software", "--gpus", "2"]
+#: How often a service takes over from one in another container, and the steps from one time to the next.
+MOMENTS = 20
+EACH = 15
+POD = ROOT / "docker" / "pod.yaml"
+WITHOUT_PRELOAD = ["env", "-u", "LD_PRELOAD", sys.executable]
+DYING = [*WITHOUT_PRELOAD, str(ROOT / "tests" / "unit" / "proxy" / "dying_proxyd.py"), "2", "after"]
+OTHER_VERSION = """
+import sys
+from jitc.proxy import service
+from jitc.proxy.commands import proxyd
+service.VERSIONS = service.VERSIONS | {"protocol": 99}
+sys.exit(proxyd.main())
+"""
 
 
 @pytest.fixture
@@ -152,15 +169,17 @@ def test_a_program_s_container_is_killed(podman: Podman) -> None:
 
 def test_a_pod(podman: Podman, pace: Pace, reference: Reference) -> None:
     """docker/pod.yaml, with a program that says what it has computed."""
-    program, torchrun = "examples/train_gpt.py", "torchrun "
-    pod = (ROOT / "docker" / "pod.yaml").read_text()
-    assert pod.count(program) == pod.count(torchrun) == 1
-    pod = pod.replace(torchrun, f"{' '.join(PACED_TORCHRUN)} ")
-    podman.play(pod.replace(program, " ".join(PROGRAM)))
+    pod = yaml.safe_load(POD.read_text())
+    (train_gpt,) = pod["spec"]["containers"]
+    torchrun = train_gpt["command"]
+    assert torchrun[0] == "torchrun" and torchrun[-1] == "examples/train_gpt.py"
+    podman.play(pod, [*PACED_TORCHRUN, *torchrun[1:-1], *PROGRAM])
     service, train = Container(podman, "jitc-proxyd"), Container(podman, "jitc-train")
     serving(service)
     faults(service, train, pace)
     is_identical(service, train, podman, reference)
+    podman.run("stop", "-t", "30", service.name)  # as Kubernetes does when only sidecars are left
+    assert service.state()["ExitCode"] == 0, service.output()
 
 
 def test_compose(podman: Podman, pace: Pace, reference: Reference) -> None:
@@ -173,3 +192,74 @@ def test_compose(podman: Podman, pace: Pace, reference: Reference) -> None:
     is_identical(service, train, podman, reference)
     compose.run("down", "-t", "30")
     assert podman.in_volume(f"{compose.NAME}_socket") == []
+
+
+def kill_one(service: Container, holder: Container, chance: random.Random) -> None:
+    """A worker of the job, which is in the container that holds the keeper."""
+    there = [one for one in workers(service) if one]
+    if there:  # else all are being replaced just now
+        holder.execute("sh", "-c", f"kill -9 {chance.choice(there)}", check=False)
+
+
+def says(container: Container, text: str) -> Callable[[], bool]:
+    return lambda: text in container.output() or container.has_ended()
+
+
+@pytest.mark.timeout(1800)
+def test_services_of_other_containers_take_over(podman: Podman, pace: Pace, reference: Reference) -> None:
+    """Between steps and in them, while a lost worker is recovered, and with one that is lost right after."""
+    chance = random.Random(20)
+    first = podman.start("proxyd0", "jitc-service", *OPTIONS)
+    serving(first)
+    train = podman.start("train", "jitc-train", *TRAIN)
+    has_steps(train, 2)
+    before = first
+    for number in range(1, MOMENTS + 1):
+        pace.grant(SHARE + number * EACH)
+        if chance.random() < 0.5:
+            kill_one(before, first, chance)
+        service = podman.start(f"proxyd{number}", "jitc-service", *OPTIONS, "--replace")
+        until(says(service, "jitc-proxyd ready"), 120, "the next one serves")
+        assert not service.has_ended() and not first.has_ended(), service.output()
+        if chance.random() < 0.5:
+            kill_one(service, first, chance)
+        if before is not first:
+            until(before.has_ended, 60, "one that holds nothing goes")
+            assert before.state()["ExitCode"] == 0, before.output()
+            podman.run("rm", before.name)
+        before = service
+    assert lost_workers(before) > MOMENTS // 4
+    podman.run("kill", "-s", "TERM", first.name)
+    until(says(first, "2 sessions are alive, which another service serves"), 30, "it says what it waits for")
+    assert not first.has_ended()
+    pace.grant(SHARES * SHARE)
+    is_identical(before, train, podman, reference)
+    until(first.has_ended, 60, "the first container has nothing to stay for")
+    assert first.state()["ExitCode"] == 0, first.output()
+    serving(before)  # with a keeper of its own
+    podman.run("stop", "-t", "30", before.name)
+    assert before.state()["ExitCode"] == 0, before.output()
+    assert podman.in_volume() == []
+
+
+def test_those_that_cannot_take_over(podman: Podman, pace: Pace, reference: Reference) -> None:
+    """One that crashes at its start, one of another version, one of another user: as if nobody had asked."""
+    first = podman.start("proxyd", "jitc-service", *OPTIONS)
+    serving(first)
+    train = podman.start("train", "jitc-train", *TRAIN)
+    has_steps(train, 2)
+    replaces = (*OPTIONS, "--replace")
+    crash = podman.start("crash", "jitc-train", *DYING, *replaces)
+    until(crash.has_ended, 120, "it crashes")
+    until(says(first, "this one goes on"), 60, "the one before goes on")
+    pace.grant(2 * SHARE)
+    other = podman.start("other", "jitc-train", *WITHOUT_PRELOAD, "-c", OTHER_VERSION, *replaces)
+    until(other.has_ended, 120, "it is refused")
+    assert "another version of jitc serves" in other.output()
+    foreign = podman.start("foreign", "jitc-service", *replaces, options=("--user", "1001"))
+    until(foreign.has_ended, 120, "it is refused")
+    assert "another user" in foreign.output() or "others can write" in foreign.output(), foreign.output()
+    assert first.output().count("another one takes over") == 1, "only the first of them was let in"
+    serving(first)
+    pace.grant(SHARES * SHARE)
+    is_identical(first, train, podman, reference)

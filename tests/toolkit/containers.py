@@ -97,25 +97,38 @@ class Podman:
             return str(error)
         return ""
 
-    def start(self, name: str, image: str, *command: str) -> Container:
-        """As docker/compose.yaml does: a read-only root, a user that is not root, and the volume with the socket."""
+    def start(self, name: str, image: str, *command: str, options: tuple[str, ...] = ()) -> Container:
+        """As docker/compose.yaml does: a read-only root, a user that is not root, and the volume with the socket.
+        options: more of podman's."""
         mounts = [word for one in MACHINE for word in ("-v", f"{one}:{one}:ro")]
         self.run(
             "run", "-d", "--name", name, "--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges",
-            "--network", "none", "-v", "socket:/run/jitc", "-v", f"{self.out}:{OUT}", *mounts, f"localhost/{image}",
-            *command,
+            "--network", "none", "-v", "socket:/run/jitc", "-v", f"{self.out}:{OUT}", *mounts, *options,
+            f"localhost/{image}", *command,
         )  # fmt: skip
         return Container(self, name)
 
-    def play(self, pod: str) -> None:
-        """A pod as docker/pod.yaml describes one."""
-        mounts = "".join(f"        - {{name: machine{n}, mountPath: {one}, readOnly: true}}\n" for n, one in _mounts())
-        volumes = "".join(f"    - {{name: machine{n}, hostPath: {{path: {one}}}}}\n" for n, one in _mounts())
-        mounts += f"        - {{name: out, mountPath: {OUT}}}\n"
-        volumes += f"    - {{name: out, hostPath: {{path: {self.out}}}}}\n"
-        text = pod.replace("      volumeMounts:\n", f"      volumeMounts:\n{mounts}")
-        text = text.replace("\n  volumes:\n", f"\n  volumes:\n{volumes}")
-        (self._folder / "pod.yaml").write_text(text)
+    def play(self, pod: dict[str, Any], command: list[str]) -> None:
+        """A pod as docker/pod.yaml describes one, with another command of its program.
+
+        This podman knows no native sidecars: the service becomes an ordinary container, which does not end by itself,
+        and the program, which begins at the same time, waits for it as Kubernetes would have it wait.
+        """
+        spec = pod["spec"]
+        service, train = spec.pop("initContainers")[0], spec["containers"][0]
+        assert service.pop("restartPolicy") == "Always"
+        probe = shlex.join(service.pop("startupProbe")["exec"]["command"])
+        until_ready = f'until {probe} > /dev/null 2>&1; do sleep 1; done; exec "$@"'
+        train["command"], train["args"] = ["sh", "-c", until_ready, "sh"], command
+        spec["containers"] = [service, train]
+        for one in spec["containers"]:
+            one["volumeMounts"] += [
+                {"name": f"machine{n}", "mountPath": path, "readOnly": True} for n, path in enumerate(MACHINE)
+            ]
+            one["volumeMounts"].append({"name": "out", "mountPath": OUT})
+        spec["volumes"] += [{"name": f"machine{n}", "hostPath": {"path": path}} for n, path in enumerate(MACHINE)]
+        spec["volumes"].append({"name": "out", "hostPath": {"path": str(self.out)}})
+        (self._folder / "pod.yaml").write_text(json.dumps(pod))  # YAML as well
         self.run("kube", "play", "--network", "none", str(self._folder / "pod.yaml"))
 
     def compose(self, commands: dict[str, list[str]]) -> Compose:
@@ -229,10 +242,6 @@ def why_not() -> str:
     if os.geteuid() != 0:
         return "only root can make them of the machine's own files"
     return ""
-
-
-def _mounts() -> list[tuple[int, str]]:
-    return list(enumerate(MACHINE))
 
 
 def _machine() -> bytes:

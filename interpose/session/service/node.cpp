@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "presence.h"
 #include "service_rpc.h"
 #include "session/client/session_client.h"
 #include "session/environment.h"
@@ -78,7 +79,8 @@ const std::vector<GpuInfo>& NodeClient::gpus() {
   lock.unlock();
   const std::string socket = service_socket();
   std::vector<GpuInfo> found;
-  const Answer answer = describe(socket, &found);
+  Answer answer = describe(socket, &found);
+  for (Presence service(socket); service.expected(answer);) answer = describe(socket, &found);
   if (!answer.ok()) {
     found.clear();
     message_once(explain(socket, answer));

@@ -6,9 +6,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
+#include "base/open_file.h"
 #include "resources.h"
 
 namespace jitc {
@@ -23,11 +25,11 @@ class ImageSource {
 
 /// Shared memory in which a communicator's ranks meet, in one recovery epoch.
 struct CommunicatorSegment {
-  std::string path;  // empty: there is none
+  std::shared_ptr<const OpenFile> file;  // null: there is none
   uint64_t bytes = 0, identity = 0;
   /// True if a recovery rolls the joining op back; its fence has arrived. Nothing is to be reported.
   bool superseded = false;
-  uint32_t status = 0;  // without path: cudaError_t and text for the program
+  uint32_t status = 0;  // without a file: cudaError_t and text for the program
   std::string error;
 };
 

@@ -43,9 +43,7 @@ class CoordinatorService:
                 return control_pb2.JoinReply(status=refusal.status, refusal=str(refusal))
             registry.changed.notify_all()
             assert one.segment is not None
-            return control_pb2.JoinReply(
-                segment_path=one.segment.path, segment_bytes=one.segment.size, identity=one.identity
-            )
+            return control_pb2.JoinReply(segment_bytes=one.segment.size, identity=one.identity)
 
     def FaultFired(self, request: Any, context: Any) -> Any:
         self._faults.fired(request.gpu, request.number, request.detail)

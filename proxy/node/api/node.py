@@ -67,6 +67,7 @@ class NodeService:
         self._faults, self._waiting, self._ended = faults, waiting, ended
         self.Attach = waiting.serve(self._attach)
         self.draining = False
+        self.moving = False  # the service is about to be made anew
         self.unanswered: set[int] = set()  # sessions that existed when this service began
 
     # -- rpcs -------------------------------------------------------------------------------------
@@ -173,6 +174,8 @@ class NodeService:
         return session
 
     def _open(self, request: Any, context: Any, deadline: float) -> Session:
+        if self.moving:
+            refuse(context, grpc.StatusCode.UNAVAILABLE, "jitc-proxyd begins anew; ask again")
         if self.draining:
             message = "jitc-proxyd is stopping: it takes no new sessions, only serves those that it has to their end"
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, message)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ...common.shared_memory import Memory
+from ...keeper import names
 
 
 class Member(Protocol):
@@ -60,7 +61,7 @@ class Communicator:
 
     def kept_as(self) -> str:
         """Returns the name under which the communicator's segment is kept."""
-        return f"communicator/{self.identity}"
+        return names.of_communicator(self.identity)
 
     def record(self) -> dict[str, Any]:
         """Returns what another service must know of the communicator."""

@@ -111,14 +111,15 @@ class Communicators:
             f"more of all programs ({descriptors.advice_on_communicators()}",
         )
 
-    def take_over(self, paths: dict[str, str]) -> None:
-        """Takes over what another service has left; paths: of the existing memory, by name."""
+    def take_over(self) -> None:
+        """Takes over what another service has left."""
         for unique_id, why in self._log.entries("ended/").items():
             self._ended[bytes.fromhex(unique_id)] = why
         for unique_id, left in self._log.entries("communicator/").items():
             one = Communicator.of_record(left)
-            if one.kept_as() in paths and self._shelf is not None:
-                one.segment = taken_over(one.kept_as(), paths[one.kept_as()], self._shelf)
+            kept = self._shelf.take([one.kept_as()]) if self._shelf is not None else {}
+            if self._shelf is not None and kept:
+                one.segment = taken_over(one.kept_as(), kept[one.kept_as()], self._shelf)
             one.parting = dict.fromkeys(one.ends.keys() - one.absent, time.monotonic() + PATIENCE)
             self._known[bytes.fromhex(unique_id)] = one
         self._retired.take_over()

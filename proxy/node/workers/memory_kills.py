@@ -27,9 +27,8 @@ class MemoryKills(Rounds):
         self._explained: dict[Path, int] = {}  # kills that have explained a worker's end, or are too old to do so
         self._before: dict[Path, int] = {}  # kills at the last round
 
-    def begin(self, worker: int) -> None:
-        """Begins to watch this worker's count; once the worker has ended, its group can no longer be seen."""
-        file = host_memory.kills_file(worker)
+    def begin(self, worker: int, file: Path) -> None:
+        """Begins to watch this worker's count, which is in the file, as the worker says."""
         with self._lock:
             self._files[worker] = file
             count = host_memory.kills(file) or 0

@@ -23,12 +23,11 @@ from ...backends import KINDS
 from ...common.complaints import Complaints, scarce
 from ...common.config import Config
 from ...common.paths import op_socket
+from ...keeper.children import KEEPER, READY
 from ...keeper.client import Keeper, KeeperLost
 from ...keeper.log import Log
-from ...keeper.server import READY
 from ...ranks.causes import OUT_OF_MEMORY
 from ...ranks.rank import SLOW_SECONDS, NoWorker
-from . import processes
 from .memory_kills import MemoryKills
 from .watch import Watch
 from .worker import Worker, WorkerEvent, WorkerState
@@ -37,6 +36,8 @@ from .worker import Worker, WorkerEvent, WorkerState
 FAILED_STARTS = 3
 #: Seconds between looks whether the service ends, while a worker does.
 LOOK_SECONDS = 0.25
+#: Bytes of a worker's report that it is ready.
+READY_BYTES = 4096
 #: Bytes of a request to start a worker, beside the environment.
 REQUEST_BYTES = 4096
 #: Time for the ends of all workers when the service ends.
@@ -67,7 +68,8 @@ class Supervisor:
         self._config, self._watch, self._died, self._completed = config, watch, died, completed
         self._keeper, self._log = keeper, log
         self._directory: Path = config.private_directory()
-        self._loads = [] if KINDS[config.device].runs_kernels else ["--operators"]
+        kind = KINDS[config.device]
+        self._ways = ["--operators"] * (not kind.runs_kernels) + ["--fixed-layout"] * kind.fixed_layout
         self._complaints = Complaints("starting a worker")
         self._memory_kills = MemoryKills()
         self._changed = threading.Condition()
@@ -168,15 +170,26 @@ class Supervisor:
             worker.wait(max(0.0, deadline - time.monotonic()))  # a worker that takes longer holds up nothing of ours
             worker.close()
 
-    def adopt(self, pid: int, socket: str, state: WorkerState) -> Worker:
-        """Adopts a worker of the previous service, which may have ended since. Raises ProcessLookupError."""
-        worker = Worker(pid, processes.open_process(pid), socket, state, self._completed)
-        self._memory_kills.begin(pid)
+    def adopt(self, pid: int, socket: str, state: WorkerState, kills: str) -> Worker:
+        """Adopts a worker of the previous service, which may have ended since; kills: as that one has noted it. Raises
+        OSError."""
+        worker = self._worker(pid, socket, state, kills)
+        self._count_kills(worker)
         with self._changed:
             self._workers.append(worker)
             self._note(worker)
-        self._watch.process(pid, lambda: self._ended(worker))
+        self._watch.readable(os.dup(worker.descriptor), lambda: self._ended(worker))
         return worker
+
+    def _worker(self, pid: int, socket: str, state: WorkerState = WorkerState.STARTING, kills: str = "") -> Worker:
+        return Worker(
+            pid, self._keeper.process_of(pid), socket, state, signalled=self._keeper.signal, completed=self._completed,
+            kills=kills,
+        )  # fmt: skip
+
+    def _count_kills(self, worker: Worker) -> None:
+        if worker.kills and not self._keeper.foreign:  # else it counts those of another container
+            self._memory_kills.begin(worker.pid, Path(worker.kills))
 
     def forget(self, pid: int, socket: str) -> int | None:
         """Forgets a process that has ended; socket: empty if unknown. Returns its exit status, if known."""
@@ -189,7 +202,7 @@ class Supervisor:
 
     def _note(self, worker: Worker) -> None:
         spare = worker.machine.state is WorkerState.SPARE
-        self._log.put(f"worker/{worker.pid}", {"socket": worker.socket, "spare": spare})
+        self._log.put(f"worker/{worker.pid}", {"socket": worker.socket, "spare": spare, "kills": worker.kills})
 
     def _spawn(self) -> None:
         """Starts a worker, in the watch thread."""
@@ -224,7 +237,7 @@ class Supervisor:
             undone.callback(self._drop, worker)
             heard = self._watch.readable(ready_read, lambda: self._ready(worker, ready_read))
             undone.callback(self._watch.forget, heard)
-            self._watch.process(worker.pid, lambda: self._ended(worker))
+            self._watch.readable(os.dup(worker.descriptor), lambda: self._ended(worker))
             undone.pop_all()
         return worker
 
@@ -240,14 +253,15 @@ class Supervisor:
         self._log.put("started", self._started)
         socket = str(self._directory / f"w{self._started}")
         command = [
-            *self._config.worker, *self._loads, "--socket", socket, "--service", self._config.socket,
-            "--parent", str(self._keeper.pid), "--ready-fd", READY, "--core-limit", str(self._config.core_limit),
+            *self._config.worker, *self._ways, "--socket", socket, "--service", self._config.socket,
+            "--parent", str(self._keeper.pid), "--ready-fd", READY, "--keeper-fd", KEEPER,
+            "--core-limit", str(self._config.core_limit),
         ]  # fmt: skip
         pid = self._keeper.spawn(command, self._environment(), ready)
         try:
-            return Worker(pid, processes.open_process(pid), socket, completed=self._completed)
+            return self._worker(pid, socket)
         except OSError:
-            os.kill(pid, signal.SIGKILL)  # the number cannot mean another process until it is reaped
+            self._keeper.signal(ready, pid, signal.SIGKILL)  # by its number alone: no descriptor of it is to be had
             raise
 
     def _environment(self) -> dict[str, str]:
@@ -256,9 +270,11 @@ class Supervisor:
         return kept | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, "PYTHONSAFEPATH": "1"}
 
     def _ready(self, worker: Worker, pipe: int) -> None:
-        if not os.read(pipe, 16):
+        said = os.read(pipe, READY_BYTES).decode()
+        if not said:
             return  # the worker has ended; the process watch says so too
-        self._memory_kills.begin(worker.pid)
+        worker.kills = said.removeprefix("ready").strip()
+        self._count_kills(worker)
         with self._changed:
             if worker.machine.state is WorkerState.STARTING:
                 worker.machine.fire(WorkerEvent.READY)

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...common.complaints import Complaints
-from . import processes
 
 
 @dataclass(eq=False)
@@ -75,10 +74,6 @@ class Watch:
             self.forget(watched)
             raise
         return watched
-
-    def process(self, pid: int, callback: Callable[[], None]) -> Watched:
-        """Calls back once when the process ends. Raises OSError when there is no such process."""
-        return self.readable(processes.open_process(pid), callback)
 
     def forget(self, watched: Watched) -> None:
         """Ends a watch that has not fired; harmless when it has."""

@@ -7,6 +7,7 @@ that does nothing any more, but has not ended, is distinguished from one that wo
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 import grpc
 
 from ...common import rpc
+from ...common.shared_memory import ShelfLost
 from ...common.state_machine import Machine
 from ...keeper import socket_lock
 from ...ranks.causes import OUT_OF_MEMORY, WORKER_DEATH
@@ -59,14 +61,16 @@ def _unchanged(request: Any) -> Any:
 
 
 class Worker:
-    """A worker, made by the supervisor; the channel to it is opened when first used. completed: fills in the paths of a
-    request (local_paths.py)."""
+    """A worker, made by the supervisor; the channel to it is opened when first used."""
 
     def __init__(
-        self, pid: int, descriptor: int, socket: str, state: WorkerState = WorkerState.STARTING,
-        completed: Callable[[Any], Any] = _unchanged,
+        self, pid: int, descriptor: int, socket: str, state: WorkerState = WorkerState.STARTING, *,
+        signalled: Callable[[int, int, int], None], completed: Callable[[Any], Any] = _unchanged, kills: str = "",
     ) -> None:  # fmt: skip
+        """signalled: sends a signal (Keeper.signal); completed: completes a request (../opening.py)."""
         self.pid, self.descriptor, self.socket = pid, descriptor, socket
+        self.kills = kills  # the file in which the kernel counts what it kills for lack of memory; empty: not known
+        self._signalled = signalled
         self._completed = completed
         self.machine = Machine(f"worker {pid}", WORKER_TABLE, state)
         self.gpu: int | None = None
@@ -158,9 +162,7 @@ class Worker:
 
     def finish(self) -> None:
         """Kills a worker that has closed its socket. If it is ending already, what has ended it stays the cause."""
-        with self._opening:
-            if self.descriptor >= 0:
-                processes.send(self.descriptor, self.pid, signal.SIGKILL)
+        self._send(signal.SIGKILL)
 
     def own_descriptor(self) -> int:
         """Returns another descriptor of the process, which the caller closes; -1: released, or none is left."""
@@ -171,9 +173,17 @@ class Worker:
         if not self.alive():
             return
         self.killed |= number is signal.SIGKILL
-        with self._opening:
-            if self.descriptor >= 0:
-                processes.send(self.descriptor, self.pid, number)
+        self._send(number)
+
+    def _send(self, number: signal.Signals) -> None:
+        descriptor = self.own_descriptor()
+        if descriptor < 0:
+            return
+        try:
+            with contextlib.suppress(ShelfLost, OSError):  # the keeper has ended, and the worker with it
+                self._signalled(descriptor, self.pid, number)
+        finally:
+            os.close(descriptor)
 
     def kill_with_cause(self, cause: str, since: float, message: str = "") -> None:
         """Kills the worker for a cause that its death alone would not show."""

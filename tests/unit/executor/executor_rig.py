@@ -158,7 +158,7 @@ class Control:
             if (unique_id, epoch) not in self.segments:
                 fd = self.segments[unique_id, epoch] = os.memfd_create("test-segment")
                 os.ftruncate(fd, size)
-        return binding.Joined(f"/proc/{os.getpid()}/fd/{self.segments[unique_id, epoch]}", size, 0)
+            return binding.Joined(os.dup(self.segments[unique_id, epoch]), size, 0)
 
     def close(self) -> None:
         for fd in self.segments.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,17 +11,34 @@ from google.protobuf.message_factory import GetMessageClass
 from rank_rig import Rank
 
 from jitc.proxy.common.executor import ExecutorError
-from jitc.proxy.node.local_paths import LocalPaths
 from jitc.proxy.node.transfer_memory import TransferMemories
 from jitc.proxy.ranks.cuts import RankHistory
 from jitc.proxy.recovery.decide import Kind, RankPosition, decide
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
 from jitc.proxy.recovery.restore.transfer import Transfers
 from jitc.proxy.worker.json_codec import from_document, to_document
+from jitc.proxy.worker.kept_memory import KeptMemory
 from jitc.v1 import worker_pb2
 
 _METHODS = worker_pb2.DESCRIPTOR.services_by_name["Worker"].methods_by_name
 RESTORED = "restored"
+
+
+class StandinShelf:
+    """Stands for the keeper, in this process."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, int] = {}
+
+    def keep(self, name: str, descriptor: int, token: str = "") -> None:
+        self._kept[name] = os.dup(descriptor)
+
+    def drop(self, names: list[str]) -> None:
+        for name in names:
+            os.close(self._kept.pop(name))
+
+    def take(self, names: Sequence[str]) -> dict[str, int]:
+        return {name: os.dup(self._kept[name]) for name in names if name in self._kept}
 
 
 class Direct:
@@ -29,15 +46,16 @@ class Direct:
 
     def __init__(self, ranks: list[Rank]) -> None:
         self._ranks = {one.rank + 1: one for one in ranks}
-        self.transfer_memories = TransferMemories()
-        self._paths = LocalPaths(self)  # type: ignore[arg-type]
+        shelf: Any = StandinShelf()
+        self.transfer_memories = TransferMemories(shelf)
+        self._memory = KeptMemory(shelf.take)
         self.before: Callable[[str, Any], None] = lambda method, request: None
         self.refusals: list[tuple[str, str]] = []  # by method
 
     def one(self, session: Any, method: str, request: Any) -> Any:
-        request = self._paths.filled_in(request)
         self.before(method, request)
-        document = self._ranks[session.number].executor.command(method, to_document(request))
+        with self._memory.filled_in(request) as filled:
+            document = self._ranks[session.number].executor.command(method, to_document(filled))
         reply = GetMessageClass(_METHODS[method].output_type)()
         from_document(document, reply)
         if reason := getattr(reply, "message", ""):

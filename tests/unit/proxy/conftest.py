@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from client_rig import RealClient
+from proxyd_rig import Proxyd
 from standin_client import config, started
 
 from jitc.proxy.service import Service
@@ -17,3 +19,18 @@ def service(tmp_path: Path) -> Iterator[Service]:
         yield one
     assert not (tmp_path / "s").exists()
     assert not (tmp_path / "s.d").exists()
+
+
+@pytest.fixture
+def proxyd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxyd]:
+    """Services in processes of their own; nothing may be left of them."""
+    monkeypatch.setattr(RealClient, "patience", 60.0)
+    one = Proxyd(tmp_path)
+    try:
+        yield one
+        one.stop()
+        assert [entry.name for entry in tmp_path.iterdir()] == ["log"]
+    finally:
+        for process in one.processes:
+            process.kill()
+            process.wait()

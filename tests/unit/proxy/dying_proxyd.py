@@ -19,14 +19,19 @@ COUNT, WHEN = int(sys.argv[1]), sys.argv[2]
 append, written = Log._append, 0
 
 
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(128 + signal.SIGKILL)  # the first process of a namespace cannot be killed from inside it
+
+
 def counted(log: Log, key: str, value: Any) -> None:
     global written
     written += 1
     if written == COUNT and WHEN == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
+        die()
     append(log, key, value)
     if written == COUNT:
-        os.kill(os.getpid(), signal.SIGKILL)
+        die()
 
 
 if __name__ == "__main__":

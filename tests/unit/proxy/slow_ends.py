@@ -15,7 +15,7 @@ from typing import Protocol
 import pytest
 from toolkit.waiting import until
 
-from jitc.proxy.node.workers import processes
+from jitc.proxy.keeper.client import Keeper
 
 
 class Process(Protocol):
@@ -26,14 +26,14 @@ class Process(Protocol):
 
 
 class SlowEnds:
-    """In place of processes.open_process, from now on."""
+    """In place of Keeper.process_of, from now on."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._open = processes.open_process
+        opened = Keeper.process_of
         self._may_end: dict[int, threading.Event] = {}
         self._gone: dict[int, threading.Event] = {}
         self._threads: list[threading.Thread] = []
-        monkeypatch.setattr(processes, "open_process", self._watched)
+        monkeypatch.setattr(Keeper, "process_of", lambda keeper, pid: self.watched(opened(keeper, pid), pid))
 
     def hold(self, worker: Process) -> None:
         """Its end is not told before end()."""
@@ -66,8 +66,8 @@ class SlowEnds:
             self._may_end[pid], self._gone[pid] = threading.Event(), threading.Event()
             self._may_end[pid].set()
 
-    def _watched(self, pid: int) -> int:
-        descriptor = self._open(pid)
+    def watched(self, descriptor: int, pid: int) -> int:
+        """Returns a descriptor in place of the process's, which it owns from now on."""
         self._know(pid)
         read, write = os.pipe2(os.O_CLOEXEC)
         thread = threading.Thread(target=self._tell, args=(pid, descriptor, write), daemon=True)

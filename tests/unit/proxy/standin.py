@@ -24,6 +24,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))  # workers run with PYTHONSAFEPATH
 from standin_stream import Owners, serve_op_streams
 
+from jitc.proxy.common import host_memory
 from jitc.proxy.common.executor import ExecutorError, JoinRefused
 from jitc.proxy.worker.__main__ import serve
 
@@ -172,7 +173,9 @@ class StandinExecutor:
         unique_id = bytes([op.get("id", 0)]) * 128
         try:
             joined = self.control.join(one.number, unique_id, op.get("ranks", 2), op["rank"], self.epoch)
-            one.tell({"seq": op["seq"], "path": joined.path, "size": joined.size})
+            segment = os.fstat(joined.descriptor)
+            os.close(joined.descriptor)
+            one.tell({"seq": op["seq"], "segment": segment.st_ino, "size": joined.size, "there": segment.st_size})
         except JoinRefused as refusal:
             one.tell({"seq": op["seq"], "status": refusal.status, "refusal": str(refusal)})
 
@@ -268,4 +271,6 @@ class StandinExecutor:
 
 
 if __name__ == "__main__":
+    if machine := os.environ.get("JITC_TEST_MACHINE"):
+        host_memory.PROC, host_memory.CGROUPS = Path(machine) / "proc", Path(machine) / "cgroup"
     sys.exit(serve(lambda _: "", StandinExecutor))  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ BOARDS = {
     7: "52f5f4278095dbe3",
 }
 JOURNALS = {13: "8f81857faa196fcd"}
-WORKERS = {2: "f258ed2c7e494940"}
+WORKERS = {2: "f258ed2c7e494940", 3: "f258ed2c7e494940"}
 FLAGS = re.DOTALL | re.MULTILINE
 FORMATS = {1: "30ee713743e7faea"}
 

@@ -116,14 +116,15 @@ def test_a_service_that_asks_and_does_not_read() -> None:
     with ours, theirs, pytest.raises(protocol.Malformed, match="does not read the answers"):
         ours.setblocking(False)
         for _ in range(100_000):
-            one._reply({"answer": "x" * 1000})
+            one._reply(lambda: ({"answer": "x" * 1000}, []), {"do": "watch", "number": 1})
     assert len(one._unread) == server.ANSWERS + 1
 
 
 def test_the_next_service_can_be_told_of_all_that_a_keeper_holds() -> None:
-    """In one packet: names as long as they can be, descriptors and processes with as many digits."""
-    kept = {f"communicator/{(1 << 63) - number}": (1 << 20) + number for number in range(server.KEPT)}
-    welcome = {"kept": kept, "children": [(1 << 22) + number for number in range(4 * SLOTS)], "pid": 1 << 22}
+    """In one packet: names as long as they can be, processes with as many digits."""
+    kept = [f"communicator/{(1 << 63) - number}" for number in range(server.KEPT)]
+    children = [(1 << 22) + number for number in range(4 * SLOTS)]
+    welcome = {"kept": kept, "children": children, "pid": 1 << 22, "namespace": 1 << 32}
     assert len(json.dumps(welcome)) + protocol.OVERHEAD < protocol.LIMIT
 
 

@@ -7,140 +7,22 @@ started then.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import socket
-import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
-from client_rig import RealClient, check, together, train
+from client_rig import check, together, train
+from proxyd_rig import DYING, OTHER_VERSION, PLAIN, Proxyd, close, worker_of
 from toolkit.waiting import until
 
-from jitc.proxy.common import rpc
-from jitc.proxy.keeper import protocol
-from jitc.v1 import control_pb2
-
 pytestmark = pytest.mark.timeout(150)
-OPTIONS = ("--device", "software", "--gpus", "2", "--threads", "1", "--spares", "2", "--copies-limit", "1GiB")
-PLAIN = [sys.executable, "-m", "jitc.proxy.commands.proxyd"]
-DYING = [sys.executable, str(Path(__file__).with_name("dying_proxyd.py"))]
-#: The command of another version of jitc.
-OTHER_VERSION = """
-import sys
-from jitc.proxy import service
-from jitc.proxy.commands import proxyd
-service.VERSIONS = service.VERSIONS | {"protocol": 99}
-sys.exit(proxyd.main())
-"""
 STEPS = 4
 #: Records of a run, from the service's start to the end of the sessions, at the least.
 RECORDS = 42
 QUICK = {15, 20, 24, 30, 36}
-
-
-class Proxyd:
-    """Services on one socket, one after the other."""
-
-    def __init__(self, folder: Path) -> None:
-        self.config = type("Config", (), {"socket": str(folder / "s")})()
-        self.log = folder / "log"
-        self.processes: list[subprocess.Popen[str]] = []
-        self.died = threading.Event()
-        self.follower: threading.Thread | None = None
-
-    def start(self, command: list[str], *options: str) -> subprocess.Popen[str]:
-        words = [*command, "--socket", self.config.socket, *OPTIONS, *options]
-        with self.log.open("a") as log:
-            process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
-        self.processes.append(process)
-        return process
-
-    def ready(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("jitc-proxyd ready"), self.log.read_text()
-
-    def begin(self) -> tuple[subprocess.Popen[str], list[RealClient]]:
-        """A service, and two ranks that it serves."""
-        process = self.start(PLAIN)
-        self.ready(process)
-        return process, together(self)  # type: ignore[arg-type]
-
-    def follow(self, process: subprocess.Popen[str]) -> None:
-        """Starts another one when this one has been killed."""
-
-        def wait() -> None:
-            if process.wait() == -signal.SIGKILL:
-                self.died.set()
-                self.start(PLAIN)
-
-        self.follower = threading.Thread(target=wait)
-        self.follower.start()
-
-    def recoveries(self) -> list[dict[str, Any]]:
-        """Those of a service that dies while it is asked are told by the next one."""
-
-        def asked() -> list[dict[str, Any]] | None:
-            try:
-                with rpc.channel(self.config.socket) as link:
-                    reply = rpc.admin(link).Report(control_pb2.ReportRequest(), timeout=30, wait_for_ready=True)
-            except grpc.RpcError as error:
-                assert rpc.status_of(error)[0] is grpc.StatusCode.UNAVAILABLE, error
-                return None
-            return list(json.loads(reply.json)["recoveries"])
-
-        return until(asked, 60, "a service tells of its recoveries")
-
-    def counted(self) -> list[int]:
-        """Recoveries of each GPU, as the status has them."""
-        with rpc.channel(self.config.socket) as link:
-            reply = rpc.admin(link).Status(control_pb2.StatusRequest(), timeout=30, wait_for_ready=True)
-        return [gpu["recoveries"] for gpu in json.loads(reply.json)["gpus"]]
-
-    def stop(self) -> None:
-        if self.follower is not None and self.died.is_set():
-            self.follower.join(60)
-            self.ready(self.processes[-1])  # before that a signal would end it at once
-        self.processes[-1].terminate()
-        assert self.processes[-1].wait(60) == 0, self.log.read_text()
-        if self.follower is not None:
-            self.follower.join(60)
-        for one in self.processes:
-            assert one.poll() is not None
-            assert one.stdout is not None
-            one.stdout.close()
-
-
-@pytest.fixture
-def proxyd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxyd]:
-    monkeypatch.setattr(RealClient, "patience", 60.0)
-    one = Proxyd(tmp_path)
-    try:
-        yield one
-        one.stop()
-        assert [entry.name for entry in tmp_path.iterdir()] == ["log"]
-    finally:
-        for process in one.processes:
-            process.kill()
-            process.wait()
-
-
-def worker_of(client: RealClient) -> int:
-    """The process that serves it, as the kernel has it."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(client.reply.worker_socket)
-        return protocol.peer(connection)[0]
-
-
-def close(ranks: list[RealClient]) -> None:
-    for client in ranks:
-        client.close()
 
 
 def cases() -> list[Any]:

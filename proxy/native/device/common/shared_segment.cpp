@@ -2,9 +2,9 @@
 // costs no system call while no thread sleeps.
 #include "shared_segment.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,23 +20,6 @@
 
 namespace jitc::device {
 namespace {
-
-/// Descriptor that is closed.
-class File {
- public:
-  explicit File(const std::string& path)
-      : file_(path.empty() ? -1 : open(path.c_str(), O_RDWR | O_CLOEXEC)), reason_(errno) {}
-  ~File() {
-    if (file_ >= 0) close(file_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return file_; }
-  std::string reason() const { return std::strerror(reason_); }
-
- private:
-  const int file_, reason_;
-};
 
 bool with_head(const std::string& path, std::string& error, const std::function<void(SegmentHead&)>& act) {
   SharedSegment segment;
@@ -59,16 +42,23 @@ void Doorbell::sleep(uint32_t seen, int64_t microseconds) {
 }
 
 bool SharedSegment::map(const std::string& path, uint64_t announced, uint64_t bytes, std::string& error) {
-  const File file(path);
+  const OpenFile file(path);
+  if (!file) return error = "cannot open the communicator's segment: " + file.reason(), false;
+  return map(&file, announced, bytes, error);
+}
+
+bool SharedSegment::map(const OpenFile* file, uint64_t announced, uint64_t bytes, std::string& error) {
   const uint64_t size = size_for(bytes);
-  if (!path.empty()) {
-    if (file.get() < 0) return error = "cannot open the communicator's segment: " + file.reason(), false;
-    const off_t there = lseek(file.get(), 0, SEEK_END);
-    if (announced < size || there < static_cast<off_t>(size))
+  if (file) {
+    struct stat status{};
+    if (fstat(file->get(), &status) != 0)
+      return error = "cannot look at the communicator's segment: " + std::string(std::strerror(errno)), false;
+    if (announced < size || status.st_size < static_cast<off_t>(size))
       return error = "the communicator's segment is too small", false;
   }
-  const int flags = file.get() < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-  void* const got = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, file.get(), 0);
+  const int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* const got =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, file ? file->get() : -1, 0);
   if (got == MAP_FAILED)
     return error = "cannot map the communicator's segment: " + std::string(std::strerror(errno)), false;
   leave_out_of_dumps(got, size);
@@ -81,35 +71,33 @@ void SharedSegment::join(CommunicatorSegments& segments, const Resources::Commun
                          uint64_t bytes) {
   std::string error;
   if (communicator.ranks < 2) {
-    if (!map("", 0, bytes, error)) refuse(kUnknown, "communicator", error);
+    if (!map(nullptr, 0, bytes, error)) refuse(kUnknown, "communicator", error);
     return;
   }
   const auto rank = static_cast<uint32_t>(communicator.rank);
   const auto ask = [&] {
     return segments.join(communicator.unique_id, static_cast<uint32_t>(communicator.ranks), rank);
   };
-  // The path names a descriptor of a process of the service. If a recovery begins between the answer and its
-  // use, the path leads to nothing, or to another file: the service is asked again, and reports that.
+  // If a recovery begins between the service's answer and the keeper's, the keeper no longer has the segment:
+  // the service is asked again, and reports that.
   CommunicatorSegment given = ask();
-  uint16_t unused = 0;
   while (!take(given, bytes, error)) {
     CommunicatorSegment again = ask();
-    if (again.path == given.path && again.identity == given.identity) refuse(kUnknown, "communicator", error);
-    unused = again.identity == given.identity ? unused + 1 : 0;
+    if (again.file && again.identity == given.identity) refuse(kUnknown, "communicator", error);
     given = std::move(again);
   }
   if (rank >= SegmentHead::kMostRanks) return;
   rank_ = communicator.rank;
-  head().left[rank].fetch_add(unused);
 }
 
 bool SharedSegment::take(const CommunicatorSegment& given, uint64_t bytes, std::string& error) {
   if (given.superseded) throw Abandoned{};
-  if (given.path.empty())
+  if (!given.file)
     refuse(given.status, given.status == kExternalDevice ? kCommunicatorEnded : "communicator-refused",
            "cannot join the communicator: " + given.error);
   unmap();
-  if (!map(given.path, given.bytes, bytes, error)) return false;
+  if (!*given.file) return error = "the communicator's segment has been given up", false;
+  if (!map(given.file.get(), given.bytes, bytes, error)) return false;
   if (head().identity.load() == given.identity) return true;
   return error = "the communicator's segment is another one", false;
 }

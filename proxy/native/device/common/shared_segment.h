@@ -36,7 +36,7 @@ class Doorbell {
 /// Head of the segment. The node service writes it, except for `left`.
 struct SegmentHead {
   static constexpr uint32_t kMostRanks = 1024;
-  std::atomic<uint64_t> identity;                             // given to each rank that joins, with the path
+  std::atomic<uint64_t> identity;                             // given to each rank that joins, with the file
   std::array<std::atomic<uint64_t>, kMostRanks / 64> absent;  // a bit per rank: it is no longer active here
   std::array<char, 1024> reason;  // of the first rank that is absent, zero-terminated; there before the bit
   // Times each rank has released the segment; the service knows how often the rank received it. For a worker
@@ -54,8 +54,10 @@ class SharedSegment {
 
   /// Returns the size of a file with so many bytes for the device.
   static constexpr uint64_t size_for(uint64_t bytes) { return kHead + bytes; }
-  /// Maps the file with so many bytes for the device, or private memory if path is empty; announced: the
-  /// file's content as reported. False with the reason.
+  /// Maps the file with so many bytes for the device, or private memory if it is null; announced: the file's
+  /// content as reported. False with the reason.
+  bool map(const OpenFile* file, uint64_t announced, uint64_t bytes, std::string& error);
+  /// Opens the file first.
   bool map(const std::string& path, uint64_t announced, uint64_t bytes, std::string& error);
   /// Requests the communicator's segment from the node service and maps it; for a single rank it is private
   /// memory. Throws OpError if refused, or if it is missing twice although the service announced it;

@@ -114,7 +114,9 @@ CommunicatorSegment Executor::join(uint64_t session, const std::array<uint8_t, 1
   jitc_join answer{};
   const int code = control_.join ? control_.join(session, unique_id.data(), ranks, rank, epoch, &answer)
                                  : JITC_JOIN_REFUSED;
-  if (code == JITC_JOINED) return {answer.text, answer.segment_bytes, answer.identity, false, 0, {}};
+  if (code == JITC_JOINED)
+    return {
+        std::make_shared<OpenFile>(answer.descriptor), answer.segment_bytes, answer.identity, false, 0, {}};
   if (code == JITC_JOIN_SUPERSEDED) return {{}, 0, 0, true, 0, {}};
   const bool told = answer.status && answer.text[0];
   return {

@@ -3,37 +3,22 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "base/dumps.h"
 #include "base/error.h"
+#include "base/open_file.h"
 
 namespace jitc {
 namespace {
 constexpr uint64_t kPage = 4096;
 
-/// A descriptor, closed at the end.
-class File {
- public:
-  explicit File(const std::string& path) : fd_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
-    if (fd_ < 0) throw Error("cannot open the pinned memory " + path + ": " + std::strerror(errno));
-  }
-  ~File() { close(fd_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-void check(const File& file, uint64_t bytes) {
+void check(const OpenFile& file, uint64_t bytes) {
   struct stat status{};
-  const int seals = fcntl(file.fd(), F_GET_SEALS);
-  if (fstat(file.fd(), &status) != 0 || seals < 0 || !(seals & F_SEAL_SHRINK))
+  const int seals = fcntl(file.get(), F_GET_SEALS);
+  if (fstat(file.get(), &status) != 0 || seals < 0 || !(seals & F_SEAL_SHRINK))
     throw Error("the pinned memory is not sealed against shrinking");
   if (static_cast<uint64_t>(status.st_size) < bytes) throw Error("the pinned memory is too short");
 }
@@ -43,11 +28,12 @@ PinnedMemory::PinnedMemory(const Place& place) {
   if (place.path.empty()) return;
   if (!place.bytes || place.base % kPage || place.bytes % kPage || place.base > UINT64_MAX - place.bytes)
     throw Error("the pinned memory's range is no range of pages");
-  const File file(place.path);
+  const OpenFile file(place.path);
+  if (!file) throw Error("cannot open the pinned memory " + place.path + ": " + file.reason());
   check(file, place.bytes);
   void* const wanted = reinterpret_cast<void*>(place.base);
   void* const got = mmap(wanted, place.bytes, PROT_READ | PROT_WRITE,
-                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file.fd(), 0);
+                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file.get(), 0);
   if (got != wanted) {
     const std::string why = got == MAP_FAILED ? std::strerror(errno) : "the kernel gave another address";
     if (got != MAP_FAILED) munmap(got, place.bytes);

@@ -15,10 +15,11 @@ typedef struct jitc_executor jitc_executor; /* one per worker process */
 
 /* The answer to a join. */
 typedef struct jitc_join {
-  char text[4096]; /* path of the segment; refused: the reason, for the program (NUL-terminated) */
+  char text[4096]; /* refused: the reason, for the program (NUL-terminated) */
   uint64_t segment_bytes;
-  uint64_t identity; /* with which the segment begins */
-  uint32_t status;   /* refused: cudaError_t */
+  uint64_t identity;  /* with which the segment begins */
+  uint32_t status;    /* refused: cudaError_t */
+  int32_t descriptor; /* of the segment, owned by the executor; -1: it has been given up meanwhile */
 } jitc_join;
 enum {
   JITC_JOINED = 0,

@@ -19,6 +19,7 @@ class FakeKeeper:
         folder.mkdir()
         self.memory = -1
         self.asked: list[bytes] = []  # tokens
+        self.connected = 0  # so many times
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listener.bind(str(folder / "programs"))
         self._listener.listen(16)
@@ -39,6 +40,7 @@ class FakeKeeper:
                 if key.data is None:
                     return
                 if self._selector.get_map().get(key.fd) == key:
+                    self.connected += key.fileobj is self._listener
                     key.data()
 
     def tickets(self) -> list[str]:

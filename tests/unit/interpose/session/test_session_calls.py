@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from standin_node import BASE, Cut, Node, Record, completion
+from toolkit.waiting import until
 
 from jitc.proxy.common.paths import PROTOCOL_VERSION
 
@@ -267,3 +269,31 @@ assert s.synchronize() == 0
     gate.set()
     running.finish()
     assert len(node.journal) == 121
+
+
+def test_a_program_that_begins_while_a_service_is_replaced_waits(node: Node, client: Start) -> None:
+    """Its keeper answers, so that another service is expected."""
+    node.stop_service()
+    program = client("told(len(gpus())); told(Session() is not None)")
+    until(lambda: node.keeper.connected > 1, 20, "it asks the keeper again")
+    node.start_service()
+    out, err = program.finish()
+    assert out.splitlines() == ["2", "True"]
+    assert err == "" or "does not answer; it is waited for" in err
+
+
+def test_without_a_keeper_it_waits_for_a_service_that_begins(folder: Path, client: Start) -> None:
+    node = Node(folder)
+    node.keeper.stop()
+    program = client("told('begins'); told(len(gpus()))")
+    assert program.hear() == "begins"
+    node.start_service()
+    out, _ = program.finish()
+    assert out == "2"
+    node.stop()
+
+
+def test_nobody_is_waited_for_without_end(node: Node, client: Start) -> None:
+    node.stop_service()
+    out, err = client("told(gpus())", JITC_SERVICE_TIMEOUT="1").finish()
+    assert out == "[]" and "no node service on the socket" in err

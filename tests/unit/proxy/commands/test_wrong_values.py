@@ -108,7 +108,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Config]]:
     """A service that would be started with these values, and no more."""
     accepted: list[Config] = []
 
-    def started(config: Config, *, replace: bool) -> None:
+    def started(config: Config, *, replace: bool, keeper: None, left: None) -> None:
         accepted.append(config)
         raise OSError("accepted")
 

@@ -16,10 +16,10 @@ from toolkit.program import Program, ProgramProcess
 from toolkit.waiting import until
 
 from jitc.proxy.keeper import client, protocol
-from jitc.proxy.keeper.client import Keeper, KeeperLost, open_keeper
-from jitc.proxy.keeper.server import READY
+from jitc.proxy.keeper.children import READY
+from jitc.proxy.keeper.client import Keeper, KeeperLost
+from jitc.proxy.keeper.launch import open_keeper, sessions_kept
 from jitc.proxy.keeper.socket_lock import SocketInUse, SocketLock
-from jitc.proxy.node.workers import birth
 
 VERSIONS = {"keeper": 1}
 SLEEPER = [sys.executable, "-c", "import os, sys, time; os.write(int(sys.argv[1]), b'ready'); time.sleep(1000)", READY]
@@ -80,6 +80,23 @@ def spawn(keeper: Keeper) -> int:
     return pid
 
 
+def content(keeper: Keeper, name: str) -> bytes:
+    """What the keeper has under this name, from its beginning on."""
+    descriptor = keeper.take([name])[name]
+    try:
+        return os.pread(descriptor, 100, 0)
+    finally:
+        os.close(descriptor)
+
+
+def ended(pid: int) -> bool:
+    """Whether the kernel counts the process as ended, or does not know it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 def descriptors_of(keeper: Keeper) -> int:
     return len(os.listdir(f"/proc/{keeper.pid}/fd"))
 
@@ -88,9 +105,10 @@ def test_what_is_kept_outlives_the_service(place: Place) -> None:
     first, there = place.open()
     assert not there
     one, two = memory(b"one"), memory(b"two")
-    path = first.keep("a", one)
+    first.keep("a", one)
     first.keep("b", one)
-    assert Path(first.keep("a", two)).read_bytes() == b"two"  # in place of the other
+    first.keep("a", two)
+    assert content(first, "a") == b"two"  # in place of the other
     first.drop(["b", "never kept"])
     pid = spawn(first)
     place.program(first)
@@ -100,12 +118,12 @@ def test_what_is_kept_outlives_the_service(place: Place) -> None:
     second, there = place.open()
     assert there
     assert list(second.kept) == ["a"]
-    assert Path(second.path(second.kept["a"])).read_bytes() == b"two"
-    assert path.startswith(f"/proc/{second.pid}/")
+    assert content(second, "a") == b"two"
+    assert second.take(["b", "never kept"]) == {}
     assert second.children == [pid]
     second.end()
     assert place.gone()
-    assert not birth.lives(pid, birth.born(pid) if Path(f"/proc/{pid}").exists() else "")
+    assert ended(pid)
 
 
 def test_a_process_keeps_its_number_until_it_is_reaped(place: Place) -> None:
@@ -113,7 +131,7 @@ def test_a_process_keeps_its_number_until_it_is_reaped(place: Place) -> None:
     pid = spawn(keeper)
     keeper.reap(pid)  # it lives
     os.kill(pid, signal.SIGKILL)
-    until(lambda: birth.born(pid) == "", 10, "it has ended")
+    until(lambda: ended(pid), 10, "it has ended")
     place.program(keeper)
     keeper.leave()
     second, _ = place.open()
@@ -165,7 +183,7 @@ def test_there_is_one_service(place: Place) -> None:
 SUCCESSOR = """
 import sys
 from pathlib import Path
-from jitc.proxy.keeper.client import open_keeper
+from jitc.proxy.keeper.launch import open_keeper
 from jitc.proxy.keeper.socket_lock import SocketLock
 folder = Path(sys.argv[1])
 keeper, there = open_keeper(SocketLock(str(folder / "s"), folder / "s.d"), {"keeper": 1}, True)
@@ -173,6 +191,105 @@ assert there
 print("took over")
 keeper.end()
 """
+
+
+class Standing:
+    """A service that another one replaces, and that other one, in processes of their own."""
+
+    def __init__(self, place: Place) -> None:
+        self.before = self._started(place, BEFORE)
+        assert self._line(self.before) == "serves"
+        self.next = self._started(place, NEXT)
+
+    @staticmethod
+    def _started(place: Place, script: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", OPENS + script, str(place.folder)]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def says(self, text: str) -> None:
+        """What the next service does."""
+        assert self.next.stdin is not None
+        self.next.stdin.write(text + "\n")
+        self.next.stdin.flush()
+
+    def said(self) -> str:
+        return self._line(self.next)
+
+    @staticmethod
+    def _line(process: subprocess.Popen[str]) -> str:
+        assert process.stdout is not None
+        return process.stdout.readline().strip()
+
+    def end(self) -> str:
+        """Ends the next service. Returns what the one before has said to its end."""
+        out, _ = self.before.communicate(timeout=30)
+        assert self.before.returncode == 0
+        self.next.kill()
+        self.next.communicate()
+        return out.strip()
+
+
+OPENS = """
+import os, signal, sys
+from pathlib import Path
+from jitc.proxy.keeper.launch import open_keeper
+from jitc.proxy.keeper.socket_lock import SocketLock
+folder = Path(sys.argv[1])
+keeper, there = open_keeper(SocketLock(str(folder / "s"), folder / "s.d"), {"keeper": 1}, True)
+"""
+#: Another program in its place waits, as hand_over.py has it.
+BEFORE = """
+import threading
+keeper.keep("a", os.memfd_create("a"))
+asked = threading.Event()
+keeper.on_hand_over = asked.set
+print("serves", flush=True)
+asked.wait(60)
+os.set_inheritable(keeper.handed_on(), True)
+stands_by = "import sys; from jitc.proxy.keeper.launch import stand_by; keeper = stand_by(int(sys.argv[1]));" \\
+    "print('replaced' if keeper is None else f'goes on with {keeper.kept}', flush=True)"
+os.execv(sys.executable, [sys.executable, "-c", stands_by, str(keeper.handed_on())])
+"""
+NEXT = """
+print("took over", flush=True)
+for line in sys.stdin:
+    if line.strip() == "end":
+        os.kill(os.getpid(), signal.SIGKILL)
+    keeper.serving(settled=line.strip() == "settled")
+    print("told", flush=True)
+"""
+
+
+@pytest.mark.parametrize("settled", [True, False], ids=["it serves", "it ends"])
+def test_a_service_stands_by_until_the_next_one_serves(settled: bool, place: Place) -> None:
+    both = Standing(place)
+    assert both.said() == "took over"
+    both.says("not yet")
+    assert both.said() == "told" and both.before.poll() is None
+    both.says("settled" if settled else "end")
+    assert both.end() == ("replaced" if settled else "goes on with ['a']")
+    until(place.gone, 20, "the keeper has ended")
+
+
+def test_a_third_service_is_refused_meanwhile(place: Place) -> None:
+    both = Standing(place)
+    assert both.said() == "took over"
+    with pytest.raises(SocketInUse, match="already serves"):
+        place.open(replace=True)
+    both.says("settled")
+    assert both.end() == "replaced"
+    until(place.gone, 20, "the keeper has ended")
+
+
+def test_it_counts_sessions_for_whoever_asks(place: Place) -> None:
+    keeper, _ = place.open()
+    assert sessions_kept(place.folder / "s.d") == 0
+    descriptor = memory(b"x")
+    for one in ("1/journal", "1/snapshot", "2/journal", "board"):
+        keeper.keep(one, descriptor)
+    os.close(descriptor)
+    assert sessions_kept(place.folder / "s.d") == 2
+    assert sessions_kept(place.folder) is None
 
 
 def test_strangers_get_nothing(place: Place) -> None:
@@ -203,7 +320,8 @@ def test_strangers_get_nothing(place: Place) -> None:
         assert connection.recv(1 << 16) == b""
     assert descriptors_of(keeper) == before
     crowd = [place.connect() for _ in range(40)]
-    assert Path(keeper.keep("b", memory(b"still there"))).read_bytes() == b"still there"
+    keeper.keep("b", memory(b"still there"))
+    assert content(keeper, "b") == b"still there"
     for connection in crowd:
         connection.close()
 
@@ -233,15 +351,16 @@ def test_it_can_have_no_more_descriptors(place: Place) -> None:
     """That call fails; what is kept stays, and the next call is answered as it should be."""
     keeper, _ = place.open()
     descriptor = memory(b"x")
-    path = keeper.keep("first", descriptor)
+    keeper.keep("first", descriptor)
     used = set(map(int, os.listdir(f"/proc/{keeper.pid}/fd")))
     free = min(set(range(1000)) - used)  # the number that the next one would get
     resource.prlimit(keeper.pid, resource.RLIMIT_NOFILE, (free, 4096))
     with pytest.raises(OSError, match="no more descriptors"):
         keeper.keep("second", descriptor)
-    assert Path(path).read_bytes() == b"x"
+    assert content(keeper, "first") == b"x"
     resource.prlimit(keeper.pid, resource.RLIMIT_NOFILE, (1024, 4096))
-    assert Path(keeper.keep("second", descriptor)).read_bytes() == b"x"
+    keeper.keep("second", descriptor)
+    assert content(keeper, "second") == b"x"
     os.close(descriptor)
 
 
@@ -254,7 +373,8 @@ def test_an_answer_that_comes_too_late_is_nobody_s(place: Place, monkeypatch: py
         with pytest.raises(KeeperLost, match="does not answer"):
             keeper.keep("one", one)
     os.kill(keeper.pid, signal.SIGCONT)
-    assert Path(keeper.keep("two", two)).read_bytes() == b"two"
+    keeper.keep("two", two)
+    assert content(keeper, "two") == b"two"
     for descriptor in (one, two):
         os.close(descriptor)
 

@@ -22,7 +22,7 @@ from toolkit.sandbox import pid_namespace
 from toolkit.waiting import until
 
 from jitc.proxy.keeper import programs, protocol
-from jitc.proxy.keeper.client import open_keeper
+from jitc.proxy.keeper.launch import open_keeper
 from jitc.proxy.keeper.server import Keeper as Server
 from jitc.proxy.keeper.socket_lock import SocketLock
 

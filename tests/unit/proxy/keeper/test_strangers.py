@@ -35,7 +35,7 @@ PACKETS = 400
 SERVICE = """
 import os, sys
 from pathlib import Path
-from jitc.proxy.keeper.client import open_keeper
+from jitc.proxy.keeper.launch import open_keeper
 from jitc.proxy.keeper.socket_lock import SocketLock
 folder = Path(sys.argv[1])
 lock = SocketLock(str(folder / "s"), folder / "s.d")

@@ -15,8 +15,9 @@ from jitc.ops.options.table import BY_NAME, PINNED_MOST
 from jitc.ops.options.values import Size
 from jitc.proxy.commands.options import size as parser_of_sizes
 from jitc.proxy.common.config import PINNED_BASE
-from jitc.proxy.node.local_paths import LocalPaths
+from jitc.proxy.node.opening import Opening
 from jitc.proxy.service import Service
+from jitc.proxy.worker.kept_memory import KeptMemory
 from jitc.v1 import worker_pb2
 
 
@@ -28,9 +29,10 @@ def test_client_and_worker_are_given_the_same_memory(service: Service) -> None:
         session = service.registry.by_token(reply.token)
         assert session is not None
         request = worker_pb2.OpenSessionRequest(session=session.number, rebuild=True)
-        request = LocalPaths(service.registry).filled_in(request)
+        request = Opening(service.registry).filled_in(request)
         given = client.program.memory(reply.token)
-        assert os.path.samestat(os.fstat(given), os.stat(request.pinned_path))
+        with KeptMemory(service.keeper.take).filled_in(request) as filled:  # type: ignore[arg-type]
+            assert os.path.samestat(os.fstat(given), os.stat(filled.pinned_path))
         os.close(given)
         assert (request.pinned_base, request.pinned_bytes) == (reply.pinned_base, reply.pinned_bytes)
     for client in clients:

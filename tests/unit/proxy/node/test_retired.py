@@ -160,7 +160,7 @@ def test_the_next_service_knows_them() -> None:
     lets_go(one, 0, 1)
     before.give_back()
     after = Communicators(structures(), log)
-    after.take_over({})
+    after.take_over()
     assert [left.given for left in after] == [other.given] == [{0: 1, 1: 1}]
     assert connected(after) == [{1, 2}] * 2
     with pytest.raises(Refusal, match="destroyed"):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,18 +15,22 @@ from slow_ends import SlowEnds
 from jitc.proxy.keeper.log import Log
 from jitc.proxy.node import take_over
 from jitc.proxy.node.take_over import TakeOver
-from jitc.proxy.node.workers import processes
 from jitc.proxy.node.workers.worker import Worker, WorkerState
+
+
+def send(descriptor: int, pid: int, number: int) -> None:
+    os.kill(pid, number)
 
 
 class Adopting:
     """The supervisor's part."""
 
-    def __init__(self) -> None:
+    def __init__(self, opened: Callable[[int], int]) -> None:
+        self.opened = opened
         self.forgotten: list[int] = []
 
-    def adopt(self, pid: int, socket: str, state: WorkerState) -> Worker:
-        return Worker(pid, processes.open_process(pid), socket, state)
+    def adopt(self, pid: int, socket: str, state: WorkerState, kills: str) -> Worker:
+        return Worker(pid, self.opened(pid), socket, state, signalled=send)
 
     def forget(self, pid: int, socket: str) -> None:
         self.forgotten.append(pid)
@@ -44,11 +49,16 @@ def test_the_session_keeps_it(
     slow: bool, child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """So that its recovery waits for the end (recovery/worker_calls.py), where the worker's may come any time later."""
-    ends, supervisor, log = SlowEnds(monkeypatch), Adopting(), Log.make()
+    ends, log = SlowEnds(monkeypatch), Log.make()
+
+    def opened(pid: int) -> int:
+        return ends.watched(os.pidfd_open(pid), pid)
+
+    supervisor = Adopting(opened)
     monkeypatch.setattr(take_over, "ENDING_SECONDS", 0.2 if slow else 20.0)
-    log.put(f"worker/{child.pid}", {"socket": "/nowhere", "spare": False})
+    log.put(f"worker/{child.pid}", {"socket": "/nowhere", "spare": False, "kills": ""})
     log.put("session/7", {"worker": child.pid, "state": "held"})
-    keeper: Any = SimpleNamespace(children=[child.pid], kept={}, path=None)
+    keeper: Any = SimpleNamespace(children=[child.pid], process_of=opened, signal=send)
     if slow:
         ends.hold(child)
     taker: Any = TakeOver(SimpleNamespace(), supervisor, keeper, log)  # type: ignore[arg-type]

@@ -98,8 +98,8 @@ def test_program_that_does_nothing_is_not_given_up(service: Service) -> None:
 
 def test_communicator_joins_two_sessions_in_one_recovery(service: Service) -> None:
     first, second = Client(service, 0), Client(service, 1)
-    paths = [one.call("join", rank=rank)["path"] for rank, one in enumerate((first, second))]
-    assert paths[0] == paths[1]
+    joined = [one.call("join", rank=rank) for rank, one in enumerate((first, second))]
+    assert joined[0]["segment"] == joined[1]["segment"] and joined[0]["there"] >= joined[0]["size"] > 0
     train(first)
     train(second)
     inject(first, "kill-worker")

@@ -85,7 +85,7 @@ def restore(workers: Workers, lost: set[int], transfers: Transfers | None = None
 
 def transfers_of(workers: Workers) -> Transfers:
     shared = SimpleNamespace(segment_bytes=lambda ranks: 100 * ranks)
-    ranks: Any = SimpleNamespace(transfer_memory=TransferMemories().make, shared=shared)
+    ranks: Any = SimpleNamespace(transfer_memory=TransferMemories(None).make, shared=shared)
     return Transfers(workers, ranks)  # type: ignore[arg-type]
 
 

@@ -33,6 +33,7 @@ def events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (group / "memory.events").write_text("oom 3\noom_kill 0\n")
     monkeypatch.setattr(host_memory, "PROC", tmp_path / "proc")
     monkeypatch.setattr(host_memory, "CGROUPS", tmp_path / "cgroup")
+    monkeypatch.setenv("JITC_TEST_MACHINE", str(tmp_path))  # for the workers
     return group / "memory.events"
 
 
@@ -101,7 +102,7 @@ def test_a_kill_that_is_no_want_of_memory(events: Path, service: Service) -> Non
 def test_each_count_explains_one_end(events: Path) -> None:
     kills = MemoryKills()
     for worker in (1, 2, 3, 4):
-        kills.begin(worker)
+        kills.begin(worker, events)
     events.write_text("oom_kill 2\n")
     assert not kills.explains(1, killed=False)
     assert "worker 2" in kills.explains(2, killed=True)
@@ -112,7 +113,7 @@ def test_each_count_explains_one_end(events: Path) -> None:
 
 def test_ends_of_other_processes_explain_none_later(events: Path) -> None:
     kills = MemoryKills()
-    kills.begin(1)
+    kills.begin(1, events)
     events.write_text("oom_kill 5\n")
     kills.round()
     kills.round()
@@ -122,17 +123,16 @@ def test_ends_of_other_processes_explain_none_later(events: Path) -> None:
 def test_what_a_worker_is_counted_in(events: Path) -> None:
     """Its own group; without any, the machine."""
     processes, groups = host_memory.PROC, host_memory.CGROUPS
-    (processes / "7").mkdir()
-    (processes / "7" / "cgroup").write_text("5:memory:/a/b\n0::/\n")
-    assert host_memory.kills_file(7) == events, "a group that cannot be seen: as the service"
+    assert host_memory.kills_file() == events
+    (processes / "self" / "cgroup").write_text("5:memory:/a/b\n0::/\n")
     (groups / "memory" / "a" / "b").mkdir(parents=True)
     counted = groups / "memory" / "a" / "b" / "memory.oom_control"
     counted.write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 4\n")
-    assert host_memory.kills_file(7) == counted
+    assert host_memory.kills_file() == counted
     assert host_memory.kills(counted) == 4
     (processes / "self" / "cgroup").unlink()
     (processes / "vmstat").write_text("nr_free_pages 3\noom_kill 9\n")
-    assert host_memory.kills_file(8) == processes / "vmstat"
+    assert host_memory.kills_file() == processes / "vmstat"
     assert host_memory.kills(processes / "vmstat") == 9
 
 

@@ -1,0 +1,111 @@
+"""A service that gives its place to another one, or to itself anew, without ending its process.
+
+Called by: proxyd.py. Another program takes the process's place (exec): so all threads of the service end at once,
+whatever they wait for, as if it had been killed, which programs and workers survive; the process's number, its parent
+and its output stay. Promises: a service that has stood by and goes on begins as one that takes over; a service without
+programs leaves a keeper in another container, so that this container can end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, NoReturn, Protocol
+
+from .respawn import ENDING
+
+if TYPE_CHECKING:
+    from ..common.config import Config
+    from ..keeper.client import Keeper
+    from ..service import Service
+
+#: Time in which a service that has ended this one's keeper is to serve, and in which it is to begin with that.
+SERVING_SECONDS, BEGINNING_SECONDS = 90.0, 5.0
+LOOK_SECONDS = 0.1
+COMMAND = [sys.executable, "-m", "jitc.proxy.commands.proxyd"]
+_never = threading.Event()
+
+
+class Signals(Protocol):
+    """Whether a signal has asked this process to end."""
+
+    asked: bool
+
+
+def give_place(service: Service, words: list[str], signals: Signals) -> NoReturn:
+    """Stands by for the service that is to replace this one (stood_by, in the program that this process runs then)."""
+    print("jitc-proxyd: another one takes over", file=sys.stderr, flush=True)
+    connection = service.keeper.handed_on()
+    os.set_inheritable(connection, True)
+    _become([*words, "--stand-by", str(connection)], signals)
+
+
+def stood_by(connection: int, config: Config) -> tuple[Keeper | None, bool]:
+    """Waits for the service that is to replace this one. Returns the keeper, unless it has ended, and whether that one
+    serves; otherwise this one goes on."""
+    from ..keeper.client import KeeperLost
+    from ..keeper.launch import stand_by
+
+    try:
+        keeper = stand_by(connection)
+        serves = keeper is None
+    except KeeperLost:  # the other one had nothing to take over, and begins anew
+        keeper, serves = None, _another_serves(config)
+    if not serves:
+        print("jitc-proxyd: the other one could not take over; this one goes on", file=sys.stderr, flush=True)
+    return keeper, serves
+
+
+def move(service: Service, words: list[str], signals: Signals) -> NoReturn:
+    """Ends the keeper in another container, which no program needs, and begins with one in this container."""
+    print("jitc-proxyd: no program is left; begins anew in this container", file=sys.stderr, flush=True)
+    log = service.registry.log.handed_on()
+    os.set_inheritable(log, True)
+    service.stop(leaves_folder=True)
+    _become([*words, "--left", str(log)], signals)
+
+
+def ends_without_keeper(service: Service, words: list[str], signals: Signals) -> NoReturn:
+    """Ends a service whose connection to the keeper has ended. Nothing of what it has may touch what is now another
+    service's, if there is one."""
+    from ..keeper.launch import sessions_kept
+    from .options import FAILED
+
+    if sessions_kept(service.config.private_directory()) is not None:
+        print("jitc-proxyd: another one has taken over meanwhile", file=sys.stderr, flush=True)
+        if os.getpid() == 1:  # the keeper ends with it
+            _become([*words, "--stay"], signals)
+        os._exit(FAILED)
+    service.abandon()
+    if service.keeper.foreign and not service.registry.sessions:
+        _become(words, signals)
+    print("jitc-proxyd: jitc-keeper has ended, and all workers and memory with it", file=sys.stderr, flush=True)
+    os._exit(FAILED)
+
+
+def _another_serves(config: Config) -> bool:
+    from ..keeper.launch import sessions_kept
+    from ..keeper.socket_lock import alive
+
+    deadline, begun = time.monotonic() + SERVING_SECONDS, time.monotonic() + BEGINNING_SECONDS
+    while time.monotonic() < deadline:
+        if alive(config.socket):
+            return True
+        if sessions_kept(config.private_directory()) is not None:
+            begun = time.monotonic() + BEGINNING_SECONDS
+        elif time.monotonic() > begun:
+            break
+        _never.wait(LOOK_SECONDS)
+    return False
+
+
+def _become(words: list[str], signals: Signals) -> NoReturn:
+    sys.stdout.flush()
+    # They wait for the next program's handlers; the first process of a container would never see them otherwise.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    if signals.asked:  # this program's handler has had it
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    os.execv(COMMAND[0], [*COMMAND, *words])

@@ -1,0 +1,164 @@
+"""Finding the keeper of a socket, or starting one.
+
+Called by: the service at start; `jitc-proxyd --respawn`, which asks how many sessions are left. Promises: there is one
+keeper for a socket, whoever comes first; a keeper that cannot accept this service says why.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from . import protocol
+from .client import ENDING_SECONDS, Keeper, KeeperLost, has_errors
+from .socket_lock import SocketInUse, SocketLock, Taken
+
+#: Connections that a keeper has not looked at yet.
+WAITING = 64
+#: Time for a keeper to answer a question.
+ASKED_SECONDS = 5.0
+
+
+def open_keeper(lock: SocketLock, versions: dict[str, Any], replace: bool) -> tuple[Keeper, bool]:
+    """Returns the keeper of a socket, and whether there was one: it then holds what a previous service left.
+
+    Claims the socket, or shares the claim of the keeper. Raises SocketInUse, WrongSocket.
+    """
+    deadline = time.monotonic() + ENDING_SECONDS
+    while True:
+        try:
+            lock.claim()
+        except Taken:
+            try:
+                keeper = _connected(lock, versions, replace)
+            except (KeeperLost, OSError):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)  # a keeper that is just beginning, or about to end
+                continue
+            try:
+                lock.share()
+            except BaseException:
+                keeper.leave()
+                raise
+            return keeper, True
+        try:
+            return _launch(lock, versions), False
+        except BaseException:
+            lock.release()
+            raise
+
+
+def stand_by(descriptor: int) -> Keeper | None:
+    """Gives place to the service that is to replace this one, and waits. descriptor: of this one's connection.
+
+    Returns None when that one serves, otherwise the keeper again: that one could not. Raises KeeperLost."""
+    connection = protocol.roomy(socket.socket(fileno=descriptor))
+    try:
+        protocol.send(connection, {"do": "stand by", "number": 0})
+        while True:
+            document, given = protocol.receive(connection)
+            protocol.close(given)  # an answer that nobody waits for any more
+            if "kept" in document:
+                return Keeper(connection, document)
+            if document.get("event") == "replaced":
+                break
+    except protocol.Closed:
+        connection.close()
+        raise KeeperLost("the keeper has just ended") from None
+    connection.close()
+    return None
+
+
+def sessions_kept(directory: Path) -> int | None:
+    """Returns how many sessions the keeper of this private folder has; None: there is none, or it does not answer."""
+    try:
+        with _connection(directory) as connection:
+            connection.settimeout(ASKED_SECONDS)
+            protocol.send(connection, {"sessions": True})
+            answer, _ = protocol.receive(connection)
+            return int(answer["sessions"])
+    except (OSError, ValueError, KeyError, protocol.Closed, protocol.Malformed, protocol.Busy):
+        return None
+
+
+def _connection(directory: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        connection.connect(str(directory / protocol.NAME))
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _connected(lock: SocketLock, versions: dict[str, Any], replace: bool) -> Keeper:
+    return _welcomed(_connection(lock.directory), lock.path, versions, replace)
+
+
+def _welcomed(connection: socket.socket, path: str, versions: dict[str, Any], replace: bool) -> Keeper:
+    """Raises SocketInUse if the keeper cannot accept this service; the text gives the reason. Raises KeeperLost."""
+    try:
+        protocol.send(protocol.roomy(connection), {"versions": versions, "replace": replace})
+        welcome, _ = protocol.receive(connection)
+    except protocol.Closed:
+        connection.close()
+        raise KeeperLost("the keeper has just ended") from None
+    if "refused" in welcome:
+        connection.close()
+        raise SocketInUse(_refusal(path, welcome))
+    return Keeper(connection, welcome)
+
+
+def _launch(lock: SocketLock, versions: dict[str, Any]) -> Keeper:
+    parent, folder = lock.descriptors()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs, _listener(lock, protocol.NAME) as listener, _listener(lock, protocol.PROGRAMS_NAME) as programs:
+        passed = [parent, folder, listener.fileno(), programs.fileno(), theirs.fileno()]
+        names = ("--parent", "--folder", "--listener", "--programs", "--connection")
+        process = subprocess.Popen(
+            [
+                sys.executable, "-m", "jitc.proxy.keeper", "--socket", lock.path, "--directory", str(lock.directory),
+                *(str(word) for pair in zip(names, passed, strict=True) for word in pair),
+            ],
+            pass_fds=passed, stdin=subprocess.DEVNULL, stdout=2 if has_errors() else subprocess.DEVNULL, cwd="/",
+            start_new_session=True, env=_environment(),
+        )  # fmt: skip
+    keeper = _welcomed(ours, lock.path, versions, replace=False)
+    keeper.process = process
+    return keeper
+
+
+def _listener(lock: SocketLock, name: str) -> socket.socket:
+    """Creates a socket in the private folder, this user's from the moment it exists."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(lock.directory / name))
+        listener.listen(WAITING)
+    except BaseException:
+        listener.close()
+        raise
+    finally:
+        os.umask(before)
+    return listener
+
+
+def _environment() -> dict[str, str]:
+    """Returns the keeper's environment, in which nothing of jitc's is preloaded."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NOTIFY_SOCKET")}
+    return kept | {"PYTHONSAFEPATH": "1"}
+
+
+def _refusal(path: str, welcome: dict[str, Any]) -> str:
+    if welcome["refused"] == "version":
+        return (
+            f"another version of jitc serves {path} ({welcome['why']}); end its jobs and stop it first, "
+            "or give another socket with --socket"
+        )
+    return f"a jitc-proxyd already serves {path}; stop it, take over with --replace, or give another one with --socket"
