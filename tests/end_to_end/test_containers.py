@@ -36,7 +36,15 @@ MOMENTS = 20
 EACH = 15
 POD = ROOT / "docker" / "pod.yaml"
 WITHOUT_PRELOAD = ["env", "-u", "LD_PRELOAD", sys.executable]
-DYING = [*WITHOUT_PRELOAD, str(ROOT / "tests" / "unit" / "proxy" / "dying_proxyd.py"), "2", "after"]
+#: The command of a service that crashes when it has taken over, before it serves.
+CRASHES = """
+import os, sys
+from jitc.proxy.commands import proxyd
+from jitc.proxy.node.take_over import TakeOver
+run = TakeOver.run
+TakeOver.run = lambda self: os._exit(len(run(self)) + 5)
+sys.exit(proxyd.main())
+"""
 OTHER_VERSION = """
 import sys
 from jitc.proxy import service
@@ -249,8 +257,9 @@ def test_those_that_cannot_take_over(podman: Podman, pace: Pace, reference: Refe
     train = podman.start("train", "jitc-train", *TRAIN)
     has_steps(train, 2)
     replaces = (*OPTIONS, "--replace")
-    crash = podman.start("crash", "jitc-train", *DYING, *replaces)
+    crash = podman.start("crash", "jitc-train", *WITHOUT_PRELOAD, "-c", CRASHES, *replaces)
     until(crash.has_ended, 120, "it crashes")
+    assert crash.state()["ExitCode"] == 7, crash.output()
     until(says(first, "this one goes on"), 60, "the one before goes on")
     pace.grant(2 * SHARE)
     other = podman.start("other", "jitc-train", *WITHOUT_PRELOAD, "-c", OTHER_VERSION, *replaces)
@@ -261,5 +270,7 @@ def test_those_that_cannot_take_over(podman: Podman, pace: Pace, reference: Refe
     assert "another user" in foreign.output() or "others can write" in foreign.output(), foreign.output()
     assert first.output().count("another one takes over") == 1, "only the first of them was let in"
     serving(first)
+    kill_worker(first, 1)
+    until(lambda: lost_workers(first) == 1, 60, "it recovers as before")
     pace.grant(SHARES * SHARE)
     is_identical(first, train, podman, reference)
