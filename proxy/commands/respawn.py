@@ -35,7 +35,7 @@ class Respawn:
         """at_first: arguments of the first service alone; directory: the private folder."""
         self._arguments, self._at_first, self._directory = arguments, at_first, directory
         self._child = 0
-        self._stopping = False
+        self._stopping = self._stays = False
         self._ends: list[float] = []
 
     def run(self) -> int:
@@ -76,16 +76,16 @@ class Respawn:
 
     def stay(self) -> None:
         """Waits for processes that the service has left: only the first process of a container has any, the keeper."""
-        self._child = 0
+        self._child, self._stays = 0, True
         self._listen()
         with contextlib.suppress(ChildProcessError):
             while True:
                 os.wait()
 
     def _forward(self, number: int, _: FrameType | None) -> None:
-        if not self._child and self._stopping:
+        if self._stays and self._stopping:
             os._exit(128 + number)
-        if not self._child and (sessions := sessions_kept(self._directory)) is not None:
+        if self._stays and (sessions := sessions_kept(self._directory)) is not None:
             what = "session is" if sessions == 1 else "sessions are"
             print(
                 f"jitc-proxyd: stopping; {sessions} {what} alive, which another service serves with memory and workers "

@@ -48,12 +48,13 @@ CommunicatorSegment Segments::join(const std::array<uint8_t, 128>& id, uint32_t,
   CommunicatorSegment segment;
   const bool misled = misled_ > 0 && misled_-- > 0;
   segment.superseded = superseded_ && !misled;
-  segment.path = segment.superseded ? "" : find(id);
+  const std::string path = segment.superseded ? "" : find(id);
+  if (!path.empty()) segment.file = std::make_shared<OpenFile>(path);
   segment.bytes = kSegmentBytes;
   segment.status = 999;
   segment.error = "nobody knows this communicator";
   if (!misled) return segment;
-  segment.path = wrong_path_.empty() ? segment.path : wrong_path_;
+  if (!wrong_path_.empty()) segment.file = std::make_shared<OpenFile>(wrong_path_);
   segment.identity = wrong_identity_;
   return segment;
 }

@@ -53,8 +53,8 @@ class Direct:
         self.refusals: list[tuple[str, str]] = []  # by method
 
     def one(self, session: Any, method: str, request: Any) -> Any:
-        self.before(method, request)
         with self._memory.filled_in(request) as filled:
+            self.before(method, filled)
             document = self._ranks[session.number].executor.command(method, to_document(filled))
         reply = GetMessageClass(_METHODS[method].output_type)()
         from_document(document, reply)

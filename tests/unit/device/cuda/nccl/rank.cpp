@@ -54,7 +54,7 @@ CommunicatorSegment Segments::join(const std::array<uint8_t, 128>& id, uint32_t 
   const auto [found, fresh] = files_.try_emplace(id, -1);
   if (fresh) found->second = memfd_create("jitc-test", 0);
   if (fresh && ftruncate(found->second, static_cast<off_t>(segment.bytes)) != 0) throw Failure{"memfd"};
-  segment.path = "/proc/self/fd/" + std::to_string(found->second);
+  segment.file = std::make_shared<OpenFile>(dup(found->second));
   return segment;
 }
 

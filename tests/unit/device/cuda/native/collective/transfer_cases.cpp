@@ -27,7 +27,7 @@ class End : public Session {
     DirectTransfer transfer{sends_, {}, 0, limit, [this] { return cancelled.load(); }};
     std::string error;
     const CommunicatorSegment segment = segments_.join(unique_id(1), 2, 0);
-    transfer.path = segment.path;
+    transfer.path = "/proc/self/fd/" + std::to_string(segment.file->get());
     transfer.path_bytes = segment.bytes;
     backend->fence();
     return backend->mover()->move_blocks(transfer, blocks, error) ? "" : error;

@@ -161,8 +161,8 @@ CASE(collective_whose_join_is_taken_back_waits_for_the_fence) {
               0u);  // a has joined by its first collective
 }
 
-/// A recovery begins between the service's answer and its use: the path leads to something else, or to
-/// nothing.
+/// A recovery begins between the service's answer and its use: the segment is another one, or has been given
+/// up.
 CASE(join_asks_again_for_a_segment_that_is_not_there_any_more) {
   for (const std::string& path : {std::string(), std::string("/proc/self/fd/9999")}) {
     Pair pair;
@@ -178,7 +178,7 @@ CASE(join_asks_again_for_a_segment_that_is_not_there_any_more) {
 CASE(join_says_that_a_segment_is_not_there) {
   const std::pair<std::string, std::string> wrong[]{
       {"", "the communicator's segment is another one"},
-      {"/proc/self/fd/9999", "cannot open the communicator's segment: No such file or directory"}};
+      {"/proc/self/fd/9999", "the communicator's segment has been given up"}};
   for (const auto& [path, said] : wrong) {
     Segments segments;
     segments.make(unique_id(1));
