@@ -15,7 +15,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from .respawn import ENDING
+from .respawn import COMMAND, ENDING
 
 if TYPE_CHECKING:
     from ..common.config import Config
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 #: Time in which a service that has ended this one's keeper is to serve, and in which it is to begin with that.
 SERVING_SECONDS, BEGINNING_SECONDS = 90.0, 5.0
 LOOK_SECONDS = 0.1
-COMMAND = [sys.executable, "-m", "jitc.proxy.commands.proxyd"]
 _never = threading.Event()
 
 

@@ -34,7 +34,7 @@ from .options import (
     socket_path,
 )
 from .private_service import die_with_parent
-from .respawn import ENDING, Respawn
+from .respawn import ENDING, Respawn, sessions_are
 
 if TYPE_CHECKING:
     from ..common.config import Config
@@ -162,9 +162,8 @@ class _Signals:
 def _drain(service: Service, signals: _Signals) -> None:
     alive = service.drain()
     if alive:
-        what = "session is" if alive == 1 else "sessions are"
         print(
-            f"jitc-proxyd: stopping; {alive} {what} still alive and will be served to their end, "
+            f"jitc-proxyd: stopping; {sessions_are(alive)} still alive and will be served to their end, "
             "no new ones are taken (signal again to end now)",
             file=sys.stderr,
             flush=True,

@@ -28,6 +28,11 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 COMMAND = [sys.executable, "-m", "jitc.proxy.commands.proxyd"]
 
 
+def sessions_are(count: int) -> str:
+    """Returns the beginning of a sentence about so many sessions."""
+    return "1 session is" if count == 1 else f"{count} sessions are"
+
+
 class Respawn:
     """Runs one service after the other."""
 
@@ -86,10 +91,9 @@ class Respawn:
         if self._stays and self._stopping:
             os._exit(128 + number)
         if self._stays and (sessions := sessions_kept(self._directory)) is not None:
-            what = "session is" if sessions == 1 else "sessions are"
             print(
-                f"jitc-proxyd: stopping; {sessions} {what} alive, which another service serves with memory and workers "
-                "of this container: it stays until they end (signal again to end now, and them with it)",
+                f"jitc-proxyd: stopping; {sessions_are(sessions)} alive, which another service serves with memory and "
+                "workers of this container: it stays until they end (signal again to end now, and them with it)",
                 file=sys.stderr,
                 flush=True,
             )

@@ -19,6 +19,7 @@ from toolkit.job import ROOT, Script
 from toolkit.jobs import JOBS
 from toolkit.pace import PACE, PACED, Pace
 from toolkit.record import Record, assert_identical, read_records
+from toolkit.service import OTHER_VERSION
 from toolkit.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(why_not()), reason=why_not() or "podman")]
@@ -43,13 +44,6 @@ from jitc.proxy.commands import proxyd
 from jitc.proxy.node.take_over import TakeOver
 run = TakeOver.run
 TakeOver.run = lambda self: os._exit(len(run(self)) + 5)
-sys.exit(proxyd.main())
-"""
-OTHER_VERSION = """
-import sys
-from jitc.proxy import service
-from jitc.proxy.commands import proxyd
-service.VERSIONS = service.VERSIONS | {"protocol": 99}
 sys.exit(proxyd.main())
 """
 

@@ -25,6 +25,14 @@ STOP_SECONDS = 30.0
 #: More deaths at one place than any job may have.
 LOSSES = 6
 RECOVERY_SECONDS = 60.0
+#: The jitc-proxyd of another version of jitc, for python -c.
+OTHER_VERSION = """
+import sys
+from jitc.proxy import service
+from jitc.proxy.commands import proxyd
+service.VERSIONS = service.VERSIONS | {"protocol": 99}
+sys.exit(proxyd.main())
+"""
 
 
 def more_options(options: tuple[str, ...]) -> list[str]:

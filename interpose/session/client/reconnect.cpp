@@ -165,13 +165,12 @@ bool SessionClient::connect_once(bool first, Patience& patience) {
     return false;
   }
   if (answer.absent() || (unclear(answer) && !first)) {
-    const bool hopeless = answer.status == -EACCES || answer.status == -ENAMETOOLONG;
-    if (hopeless || patience.absent_too_long())
+    if (answer.hopeless() || patience.absent_too_long())
       fail(error_of(first, answer),
-           explain(socket_, answer) +
-               (hopeless ? ""
-                         : "; it was waited for in vain for " + std::to_string(service_timeout_seconds()) +
-                               " s (JITC_SERVICE_TIMEOUT)"));
+           explain(socket_, answer) + (answer.hopeless() ? ""
+                                                         : "; it was waited for in vain for " +
+                                                               std::to_string(service_timeout_seconds()) +
+                                                               " s (JITC_SERVICE_TIMEOUT)"));
     patience.report(gpu_, explain(socket_, answer));
     return false;
   }

@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <thread>
 
 #include "keeper_connection.h"
@@ -29,8 +28,8 @@ bool has_folder(const std::string& socket) {
 }  // namespace
 
 bool Presence::expected(const Answer& answer) {
-  const bool hopeless = answer.status == -EACCES || answer.status == -ENAMETOOLONG;
-  if (hopeless || !(answer.absent() || answer.is(Rpc::unavailable)) || !has_folder(socket_)) return false;
+  if (answer.hopeless() || !(answer.absent() || answer.is(Rpc::unavailable)) || !has_folder(socket_))
+    return false;
   KeeperConnection keeper;
   const bool kept = keeper.open(socket_) == 0;
   const auto waited = Clock::now() - since_;

@@ -2,6 +2,7 @@
 //
 // Called by: node.cpp, reconnect.cpp. Promises: every call blocks, with a time limit; no state is kept.
 #pragma once
+#include <cerrno>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct Answer {
   bool is(Rpc code) const { return status == static_cast<int>(code); }
   /// Returns true if no service is there: no socket, no listener, or no answer.
   bool absent() const { return status < 0 || is(Rpc::deadline_exceeded); }
+  /// Returns true if no service could be reached there, however long it is waited for.
+  bool hopeless() const { return status == -EACCES || status == -ENAMETOOLONG; }
 };
 
 struct Attachment {

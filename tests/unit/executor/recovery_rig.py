@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from google.protobuf.message_factory import GetMessageClass
 from rank_rig import Rank
+from toolkit.shelf import Shelf
 
 from jitc.proxy.common.executor import ExecutorError
 from jitc.proxy.node.transfer_memory import TransferMemories
@@ -24,29 +25,12 @@ _METHODS = worker_pb2.DESCRIPTOR.services_by_name["Worker"].methods_by_name
 RESTORED = "restored"
 
 
-class StandinShelf:
-    """Stands for the keeper, in this process."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, int] = {}
-
-    def keep(self, name: str, descriptor: int, token: str = "") -> None:
-        self._kept[name] = os.dup(descriptor)
-
-    def drop(self, names: list[str]) -> None:
-        for name in names:
-            os.close(self._kept.pop(name))
-
-    def take(self, names: Sequence[str]) -> dict[str, int]:
-        return {name: os.dup(self._kept[name]) for name in names if name in self._kept}
-
-
 class Direct:
     """Stands for the calls of a recovery: asks executors of this process, one after the other."""
 
     def __init__(self, ranks: list[Rank]) -> None:
         self._ranks = {one.rank + 1: one for one in ranks}
-        shelf: Any = StandinShelf()
+        shelf: Any = Shelf()
         self.transfer_memories = TransferMemories(shelf)
         self._memory = KeptMemory(shelf.take)
         self.before: Callable[[str, Any], None] = lambda method, request: None

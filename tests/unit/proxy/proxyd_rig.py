@@ -27,14 +27,6 @@ from jitc.v1 import control_pb2
 OPTIONS = ("--device", "software", "--gpus", "2", "--threads", "1", "--spares", "2", "--copies-limit", "1GiB")
 PLAIN = [sys.executable, "-m", "jitc.proxy.commands.proxyd"]
 DYING = [sys.executable, str(Path(__file__).with_name("dying_proxyd.py"))]
-#: The command of another version of jitc.
-OTHER_VERSION = """
-import sys
-from jitc.proxy import service
-from jitc.proxy.commands import proxyd
-service.VERSIONS = service.VERSIONS | {"protocol": 99}
-sys.exit(proxyd.main())
-"""
 
 
 class Proxyd:

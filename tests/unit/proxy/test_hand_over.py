@@ -17,8 +17,9 @@ from collections.abc import Callable
 
 import pytest
 from client_rig import RealClient, check, train
-from proxyd_rig import DYING, OTHER_VERSION, PLAIN, Proxyd, close, inner, worker_of
+from proxyd_rig import DYING, PLAIN, Proxyd, close, inner, worker_of
 from toolkit.sandbox import pid_namespace
+from toolkit.service import OTHER_VERSION
 from toolkit.waiting import until
 
 pytestmark = pytest.mark.timeout(240)

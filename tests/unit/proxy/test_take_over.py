@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from client_rig import check, together, train
-from proxyd_rig import DYING, OTHER_VERSION, PLAIN, Proxyd, close, worker_of
+from proxyd_rig import DYING, PLAIN, Proxyd, close, worker_of
+from toolkit.service import OTHER_VERSION
 from toolkit.waiting import until
 
 pytestmark = pytest.mark.timeout(150)

@@ -147,6 +147,8 @@ def test_what_a_worker_must_not_say_ends_its_connection_alone(packet: bytes, kee
     says = "import os, socket, sys; s = socket.socket(fileno=int(sys.argv[2])); s.send(sys.argv[3].encode());" \
         "s.settimeout(20); s.recv(10); os.write(int(sys.argv[1]), b'x'); import signal; signal.pause()"  # fmt: skip
     pid = keeper.spawn([sys.executable, "-c", says, READY, KEEPER, packet.decode()], 2)
+    descriptor = keeper.children.descriptor(pid)
+    assert descriptor is not None and not processes.ended(descriptor), "its connection has not ended"
     assert keeper.children.numbers() == [pid]
 
 

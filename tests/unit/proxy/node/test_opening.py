@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from toolkit.shelf import Shelf
 
 from jitc.proxy.keeper.worker_end import NoMemory
 from jitc.proxy.node.opening import Opening
@@ -27,30 +28,13 @@ def node() -> Any:
     return SimpleNamespace(sessions={3: session})
 
 
-class Kept:
-    """Stands for the keeper, and counts what it gives."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, int] = {}
-
-    def keep(self, name: str, descriptor: int, token: str = "") -> None:
-        self.kept[name] = os.dup(descriptor)
-
-    def drop(self, names: list[str]) -> None:
-        for name in names:
-            os.close(self.kept.pop(name))
-
-    def take(self, names: Sequence[str]) -> dict[str, int]:
-        return {name: os.dup(self.kept[name]) for name in names if name in self.kept}
-
-
 def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
 @pytest.mark.parametrize("kind", [worker_pb2.TransferRequest, worker_pb2.DirectTransferRequest])
 def test_a_transfer_goes_through_the_memory_that_it_names(kind: Any) -> None:
-    kept: Any = Kept()
+    kept: Any = Shelf()
     memories, worker = TransferMemories(kept), KeptMemory(kept.take)
     first, second = (memories.make("test", 4096 * size) for size in (1, 2))
     request = kind(session=3, epoch=7, memory=second.number)
@@ -75,7 +59,7 @@ def test_a_session_is_opened_with_what_the_node_knows(node: Any, rebuild: bool) 
 
 
 def test_a_worker_opens_a_session_s_memory_under_paths_of_its_own() -> None:
-    kept = Kept()
+    kept = Shelf()
     for name in ("board", "3/journal", "3/snapshot", "3/spill", "4/pinned"):
         kept.kept[name] = os.memfd_create(name)
     request = worker_pb2.OpenSessionRequest(session=3, token="t")
@@ -87,7 +71,7 @@ def test_a_worker_opens_a_session_s_memory_under_paths_of_its_own() -> None:
 
 
 def test_a_segment_is_the_caller_s_or_not_there() -> None:
-    kept = Kept()
+    kept = Shelf()
     kept.kept["communicator/7"] = os.memfd_create("segment")
     memory = KeptMemory(kept.take)
     given = memory.segment(7)
