@@ -18,6 +18,8 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from jitc.client_shim import graphed_steps, kernel_compilers, known_fixes, wrong_build
+from jitc.client_shim.native_parts import installation, supply, torch_build
+from jitc.client_shim.native_parts.store import is_of_a_part
 
 _installed = False
 LIBRARY = Path(__file__).parent / "lib" / "libjitc_torch.so"
@@ -61,20 +63,38 @@ def _track(native: ctypes.CDLL) -> None:
 
 
 def load() -> ctypes.CDLL:
-    """Loads the native part; ends the program if it belongs to another PyTorch."""
+    """Loads the native part; ends the program if there is none for this PyTorch, and none can be built."""
     mine = f"this PyTorch ({torch.__version__})"
-    if not LIBRARY.is_file():
-        wrong_build.stop(f"{LIBRARY} is missing: run 'make build' with {mine}")
+    library, remedy = _library(), _remedy()
+    if not library.is_file():
+        wrong_build.stop(f"{library} is missing: {remedy} with {mine}")
     try:
-        native = ctypes.CDLL(str(LIBRARY))
+        native = ctypes.CDLL(str(library))
         native.jitc_torch_built_for.restype = ctypes.c_char_p
         built_for = native.jitc_torch_built_for().decode()
     except (OSError, AttributeError) as error:
-        wrong_build.stop(f"{LIBRARY} does not work with {mine}: run 'make build' with it ({error})")
-    if _release(torch.__version__) != _release(built_for):
-        wrong_build.stop(f"{LIBRARY} was built for PyTorch {built_for}, and not for {mine}: run 'make build' with it")
+        wrong_build.stop(f"{library} does not work with {mine}: {remedy} with it ({error})")
+    if not is_of_a_part(library) and _release(torch.__version__) != _release(built_for):
+        wrong_build.stop(f"{library} was built for PyTorch {built_for}, and not for {mine}: {remedy} with it")
     native.jitc_torch_message.restype = ctypes.c_char_p
     return native
+
+
+def _library() -> Path:
+    """Returns the checkout's library, in an installation that of the part for this PyTorch, which may take minutes."""
+    if LIBRARY.is_file() or installation.is_checkout():
+        return LIBRARY
+    build = torch_build.in_folder(Path(torch.__file__).parent)
+    if build is None:
+        wrong_build.stop(f"{Path(torch.__file__).parent} does not say which PyTorch it is: install it again")
+    try:
+        return supply.provide(build) / LIBRARY.name
+    except (supply.CannotBuild, supply.UnsafeStore) as error:
+        wrong_build.stop(str(error))
+
+
+def _remedy() -> str:
+    return "run 'make build'" if installation.is_checkout() else "run 'jitc build-torch'"
 
 
 def _release(version: str) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
 """make gpu-bundle: a folder and a tar with all that scripts/gpu_check.py needs on a bare machine with a GPU.
 
-Python code, generated gRPC stubs, native libraries of whose symbols only names are left, and libnghttp2 for machines
-that lack it.
-Run there: `python3 gpu_check.py`. Promise: under 64 MiB, or an error. `gpu_bundle.py FOLDER` fills that one instead of
+Python code, generated gRPC stubs, native libraries of whose symbols only names are left. Run there:
+`python3 gpu_check.py`. Promise: under 64 MiB, or an error. `gpu_bundle.py FOLDER` fills that one instead of
 build/gpu-bundle, without a tar.
 """
 
@@ -87,7 +86,6 @@ def fill(folder: Path) -> None:
     shutil.copy(ROOT / "scripts" / "gpu_check.py", folder)
     shutil.copy(ROOT / "LICENSE", folder)
     _registration(folder)
-    _http2(folder / "lib")
     described = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     commit = subprocess.run(described, cwd=ROOT, capture_output=True, text=True, check=False)
     (folder / "COMMIT").write_text(commit.stdout)
@@ -111,17 +109,6 @@ def _registration(folder: Path) -> None:
     info.mkdir()
     for name in ("METADATA", "entry_points.txt"):
         (info / name).write_text(own.read_text(name) or "")
-
-
-def _http2(folder: Path) -> None:
-    """The one library that the transport needs beside libc and libstdc++."""
-    listing = subprocess.run(
-        ["ldd", str(ROOT / "interpose/lib/libjitc_transport.so")], capture_output=True, text=True, check=True
-    ).stdout
-    found = re.search(r"(libnghttp2\.so\S*) => (\S+)", listing)
-    if found:
-        folder.mkdir()
-        shutil.copy(found[2], folder / found[1])
 
 
 def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:

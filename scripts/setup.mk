@@ -23,8 +23,8 @@ $(STAMPS)/venv: pyproject.toml $(STAMPS)/system
 	@test -x $(PY) || python3 -m venv $(VENV)
 	@$(PY) -c 'import importlib.metadata as m; assert m.version("torch") == "$(subst torch===,,$(TORCH))"' 2>/dev/null \
 	  || echo "== Python environment in $(VENV): PyTorch's CUDA wheel takes about 5 GB and some minutes"
-	@$(PY) -m pip install --quiet --disable-pip-version-check '$(TORCH)' 'setuptools>=77,<82'
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[dev]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check '$(TORCH)' 'setuptools>=77,<82' 'scikit-build-core>=1.0,<2'
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation -C wheel.cmake=false -e '.[dev]'
 	@touch $@
 
 $(STAMPS)/protos: $(wildcard protos/jitc/v1/*.proto) $(STAMPS)/venv

@@ -19,6 +19,8 @@ function(jitc_with_torch target)
   jitc_torch_abi(abi)
   target_include_directories(${target} SYSTEM PRIVATE ${JITC_TORCH}/include ${JITC_TORCH}/include/torch/csrc/api/include)
   target_compile_definitions(${target} PRIVATE AT_PER_OPERATOR_HEADERS _GLIBCXX_USE_CXX11_ABI=${abi})
+  cmake_path(GET JITC_TORCH PARENT_PATH packages)
+  target_compile_options(${target} PRIVATE "-ffile-prefix-map=${packages}/=")
   set_target_properties(${target} PROPERTIES BUILD_RPATH ${JITC_TORCH}/lib)
 endfunction()
 

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "torch_versions.h"
+
 namespace jitc::torch_device {
 namespace {
 
@@ -229,8 +231,9 @@ void Encoder::argument(const c10::IValue& value) {
   if (value.isGenerator()) return generator(value);
   // Value with which PyTorch fills new memory in its deterministic mode. Such numbers go only into integers
   // without a sign, where the same bits as a number with a sign are the same number.
-  if (value.isUnsigned() && std::string_view(rules_.name) == "aten::fill_.Scalar")
-    return put_both(Tag::integer), put_both(static_cast<int64_t>(value.toUInt()));
+  const auto number = unsigned_number(value);
+  if (number && std::string_view(rules_.name) == "aten::fill_.Scalar")
+    return put_both(Tag::integer), put_both(static_cast<int64_t>(*number));
   TORCH_CHECK_NOT_IMPLEMENTED(false, rules_.name, " with an argument of type ", value.tagKind(),
                               " is not supported on the software device");
 }

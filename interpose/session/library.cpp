@@ -28,13 +28,13 @@ const jitc_transport_api* load() {
   if (library == nullptr) library = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     message_once("cannot load " + std::string(kName) + " (" + why +
-                 "); install libnghttp2 (libnghttp2-14) or build jitc again with `make build`");
+                 "); install jitc again (in a checkout: make build)");
     return nullptr;
   }
   auto* get = reinterpret_cast<decltype(&jitc_transport_get)>(dlsym(library, "jitc_transport_get"));
   const jitc_transport_api* api = get == nullptr ? nullptr : get();
   if (api == nullptr || api->version != kVersion) {
-    message_once(std::string(kName) + " is of another version; build jitc again with `make build`");
+    message_once(std::string(kName) + " is of another version; install jitc again (in a checkout: make build)");
     return nullptr;
   }
   return api;

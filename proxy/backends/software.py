@@ -12,14 +12,15 @@ import mmap
 import re
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jitc.client_shim.native_parts import torch_build
+from jitc.client_shim.native_parts.store import is_of_a_part
 from jitc.ops.options.table import MEMORY as MEMORY_LIMITS
 from jitc.ops.options.values import MIB
 
-from ..common import host_memory, paths
+from ..common import host_memory, operators
 from .base import Assignment, GpuFacts, HealthEvent, HealthWatch, NoDevice
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ CAPABILITY = (8, 0)
 def refuse_another_release(library: Path | None, release: str | None) -> None:
     """Raises NoDevice if the workers' library was built for another PyTorch than they would load; the library is not
     loaded for that. Without PyTorch there is nothing to compare: workers serve what needs no operators."""
-    if library is None or release is None:
+    if library is None or release is None or is_of_a_part(library):
         return
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as contents:
         found = re.search(rb"jitc operators built for PyTorch (\S+) ", contents)
@@ -45,15 +46,14 @@ def refuse_another_release(library: Path | None, release: str | None) -> None:
         )
 
 
-def _torch_release() -> str | None:
-    """Returns the release of the torch package that workers take, without importing it."""
-    spec = find_spec("torch")
-    folders = list(spec.submodule_search_locations or []) if spec is not None else []
-    version = Path(folders[0]) / "version.py" if folders else None
-    if version is None or not version.is_file():
-        return None
-    found = re.search(r"^__version__ = ['\"]([^'\"]+)", version.read_text(), re.MULTILINE)
-    return found[1] if found else None
+def _ready() -> None:
+    """Makes sure that workers find their library of operators. Raises NoDevice."""
+    torch = torch_build.installed()
+    try:
+        library = operators.made_ready()
+    except (operators.CannotBuild, operators.UnsafeStore) as error:
+        raise NoDevice(str(error)) from None
+    refuse_another_release(library, torch.version if torch is not None else None)
 
 
 def usual_memory(gpus: int) -> int:
@@ -84,7 +84,7 @@ class SoftwareBackend:
     def __init__(self, config: Config) -> None:
         if config.workers_per_gpu > 1:
             raise NoDevice("--workers-per-gpu shares a physical GPU; a software device has as many GPUs as --gpus says")
-        refuse_another_release(paths.operators_library(), _torch_release())
+        _ready()
         self.address_base = config.address_bases[0]
         self._threads = config.operator_threads()
         count = config.gpus or 1

@@ -14,9 +14,9 @@ import json
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jitc.ops.faults import KINDS, LONELY_SKIP, PHASES, wrong_trigger
+from jitc.ops.faults import KINDS, PHASES
 from jitc.ops.options.table import GPUS_MOST
 from jitc.ops.options.values import Number, Seconds
 
@@ -34,20 +34,13 @@ from .options import (
     number,
     output_file,
     seconds,
-    shown,
     socket_path,
 )
-
-if TYPE_CHECKING:
-    from jitc.v1.control_pb2 import Fault
 
 #: Seconds that a fault without a trigger may take to fire.
 NOW_SECONDS = 10
 FOREVER_MS = 0xFFFF_FFFF
-_TRIGGERS = "write boundary=12,phase=backward[,skip=5], op=1234 or after=100"
 _GPU = number(Number(0, GPUS_MOST - 1))
-#: What a trigger's numbers are called in the message, and the least of each.
-_NUMBERS = {"boundary": ("boundary", 0), "skip": ("skip", 0), "op": ("sequence", 1), "after": ("operations", 1)}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -121,6 +114,8 @@ def _draw(report: dict[str, Any], arguments: argparse.Namespace) -> None:
 def _inject(arguments: argparse.Namespace) -> int:
     from jitc.v1.control_pb2 import InjectRequest
 
+    from .trigger import parse_trigger
+
     fault = parse_trigger(arguments.fault, arguments.at)
     wait_ms = FOREVER_MS if arguments.wait else 0 if arguments.at else NOW_SECONDS * 1000
     request = InjectRequest(gpu=arguments.gpu, fault=fault, wait_ms=wait_ms)
@@ -160,8 +155,16 @@ def _version(_: argparse.Namespace) -> int:
     try:
         print(f"jitc {version('jitc')} (protocol {paths.PROTOCOL_VERSION})")
     except PackageNotFoundError:
-        raise CommandError("jitc is not installed; install it with `make build` or pip") from None
+        from jitc.client_shim.native_parts.installation import remedy
+
+        raise CommandError(f"jitc is not installed; {remedy()}") from None
     return 0
+
+
+def _build_torch(arguments: argparse.Namespace) -> int:
+    from .build_torch import run
+
+    return run(arguments)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -171,42 +174,6 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 # -- parts ----------------------------------------------------------------------------------------
-
-
-def parse_trigger(kind: str, at: str | None) -> Fault:
-    """Returns the fault of `jitc inject KIND --at AT`. Raises CommandError."""
-    from jitc.v1.control_pb2 import Fault
-
-    if kind not in KINDS:
-        raise CommandError(f"there is no fault {shown(kind)}; there are {', '.join(KINDS)}", USAGE)
-    fault = Fault(kind=kind)
-    given: set[str] = set()
-    for part in [] if at is None else at.split(","):
-        name, _, value = part.partition("=")
-        if name in given:
-            raise CommandError(f"--at: {name} is there twice; {_TRIGGERS}", USAGE)
-        given.add(name)
-        _enter(fault, name, value, part)
-    lonely = "skip" in given and not {"boundary", "phase"} & given
-    if why := LONELY_SKIP if lonely else wrong_trigger(fault):
-        raise CommandError(f"--at: {why}; {_TRIGGERS}", USAGE)
-    return fault
-
-
-def _enter(fault: Fault, name: str, value: str, part: str) -> None:
-    if name == "phase":
-        if value not in PHASES:
-            raise CommandError(f"--at: there is no phase {shown(value)}; there are {', '.join(PHASES)}", USAGE)
-        fault.phase = value
-        return
-    if name not in _NUMBERS:
-        raise CommandError(f"--at: {shown(part)} is not understood; {_TRIGGERS}", USAGE)
-    field, least = _NUMBERS[name]
-    try:
-        setattr(fault, field, number(Number(least, 10**18 - 1))(value))
-    except argparse.ArgumentTypeError as error:
-        raise CommandError(f"--at: {name}: {error}", USAGE) from None
-    fault.armed_at_boundary |= name == "boundary"
 
 
 def _show(document: str, as_json: bool, text: Any) -> int:
@@ -229,6 +196,7 @@ def _parser() -> argparse.ArgumentParser:
         ("version", "print the version", _version),
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(act=act)
+    _add_build_torch(commands)
     _add_demo(commands)
     return parser
 
@@ -285,6 +253,16 @@ def _add_gpu(commands: Any) -> None:
     text = "a GPU that was lost can be used again: its ranks move home at their next boundary"
     returned = _asking(gpu.add_subparsers(metavar="WHAT", required=True), "return", text, _return_gpu)
     returned.add_argument("gpu", type=_GPU, metavar="N", help="which GPU")
+
+
+def _add_build_torch(commands: Any) -> None:
+    build = commands.add_parser(
+        "build-torch", help="build jitc's part for the PyTorch that is installed",
+        description="Builds the native part of jitc for the PyTorch that is installed here, unless there is one, and "
+        "prints its folder. It is built at its first use otherwise, which takes minutes and a C++ compiler.",
+    )  # fmt: skip
+    build.add_argument("--user", action="store_true", help="for this user alone, also where jitc could keep it for all")
+    build.set_defaults(act=_build_torch)
 
 
 def _add_demo(commands: Any) -> None:

@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"cannot run {shown(program[0])}: there is no such program", USAGE)
     check_device_options(arguments)
     preload = paths.preload_library()
+    _make_operators_ready(arguments.device)
     child = _Child()
     with _folder() as directory, private_service(device_words(arguments), directory) as socket:
         try:
@@ -42,6 +43,17 @@ def run(arguments: argparse.Namespace) -> int:
         except OSError as error:
             raise CommandError(f"cannot run {shown(program[0])}: {error.strerror}") from None
         return _check_order(socket, code) if arguments.check_order else code
+
+
+def _make_operators_ready(device: str) -> None:
+    """Builds what the service would have to build at its start, which has a time limit. Raises CommandError."""
+    if device == "software":
+        from ..common import operators
+
+        try:
+            operators.made_ready()
+        except (operators.CannotBuild, operators.UnsafeStore) as error:
+            raise CommandError(str(error)) from None
 
 
 def _check_order(socket: str, code: int) -> int:

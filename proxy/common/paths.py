@@ -18,11 +18,14 @@ JOURNAL_VERSION = 13
 #: their memory from the keeper, since 3.
 WORKER_VERSION = 3
 
+#: The oldest glibc with which the shipped libraries can be loaded; a test reads what they need.
+GLIBC = (2, 34)
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class MissingLibrary(Exception):
-    """A shipped native library is not where it belongs."""
+    """A shipped native library is not where it belongs, or cannot be loaded on this system."""
 
 
 def default_socket() -> str:
@@ -51,12 +54,6 @@ def op_socket(worker_socket: str) -> str:
     return f"{worker_socket}-ops"
 
 
-def operators_library() -> Path | None:
-    """Returns the library of PyTorch's CPU kernels; absent in an installation without PyTorch."""
-    path = _PACKAGE / "lib" / "libjitc_operators.so"
-    return path if path.exists() else None
-
-
 def preload_library() -> Path:
     return _library(_sibling("interpose") / "lib" / "libjitc_interpose.so")
 
@@ -72,6 +69,24 @@ def _sibling(name: str) -> Path:
 
 
 def _library(path: Path) -> Path:
+    _refuse_an_old_system()
     if not path.exists():
-        raise MissingLibrary(f"{path.name} is missing ({path}); build it with `make build`")
+        from jitc.client_shim.native_parts.installation import remedy
+
+        raise MissingLibrary(f"{path.name} is missing ({path}); {remedy()}")
     return path
+
+
+def _refuse_an_old_system() -> None:
+    """The loader's own words about it are five, after which a program with the preloaded library does not start."""
+    try:
+        found = os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (ValueError, OSError):
+        found = ""
+    number = found.removeprefix("glibc ").split(".")
+    if number[0].isdecimal() and tuple(int(one) for one in number[:2]) >= GLIBC:
+        return
+    what = f"this system has {found}" if found else "this system's C library is another one"
+    raise MissingLibrary(
+        f"jitc needs glibc {GLIBC[0]}.{GLIBC[1]} or newer (Debian 12, Ubuntu 22.04, Red Hat 9), and {what}"
+    )

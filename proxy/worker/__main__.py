@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from ..common import host_memory, paths, rpc, standard_streams
+from ..common import host_memory, operators, paths, rpc, standard_streams
 from ..common.executor import Executor, Options
 from ..keeper.worker_end import WorkerEnd
 from .control import CoordinatorClient, WorkerControl
@@ -36,10 +36,10 @@ LIKELIER = 500
 def main() -> int:
     library, transport = paths.executor_library(), paths.transport_library()
 
-    def load(operators: bool) -> str:
+    def load(with_operators: bool) -> str:
         for one in (library, transport):
             ctypes.CDLL(str(one))
-        return load_operators(paths.operators_library()) if operators else ""
+        return load_operators(operators.library()) if with_operators else ""
 
     def make(options: Options, coordinator: CoordinatorClient) -> Executor:
         options["libraries"]["transport"] = str(transport)

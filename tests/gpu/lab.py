@@ -8,7 +8,6 @@ step; what each of them printed is in a file of its own in the step's folder.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import selectors
@@ -22,10 +21,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from . import stacks
-from .places import PACKAGE, ROOT
+from .places import PACKAGE
 from .results import FAILED, NOT_RUN, REFUSED, SLOW
 
-_HTTP2 = "libnghttp2.so.14"
 _OURS = ("jitc:", "jitc-proxyd:", "jitc-worker:")
 
 
@@ -107,8 +105,6 @@ class Lab:
             "CUBLASLT_LOG_FILE": str(self.folder / "cublaslt-%i.log"), "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
         }  # fmt: skip
         kept = told | kept | {"PYTHONPATH": _joined(*import_path(), kept.get("PYTHONPATH", ""))}
-        if not _loads(_HTTP2) and (ROOT / "lib" / _HTTP2).exists():
-            kept["LD_LIBRARY_PATH"] = _joined(str(ROOT / "lib"), kept.get("LD_LIBRARY_PATH", ""))
         return kept | changes
 
     def program(self, module: str, *words: str, socket: str = "", **environ: str) -> Program:
@@ -308,14 +304,6 @@ def make_importable() -> None:
 
 def _joined(*paths: str) -> str:
     return os.pathsep.join(path for path in paths if path)
-
-
-def _loads(library: str) -> bool:
-    try:
-        ctypes.CDLL(library)
-    except OSError:
-        return False
-    return True
 
 
 def _file(stream: IO[bytes] | None) -> IO[bytes]:

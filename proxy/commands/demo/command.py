@@ -19,15 +19,18 @@ from typing import Any
 
 import grpc
 
+from jitc.client_shim.native_parts import torch_build
+from jitc.client_shim.native_parts.installation import PACKAGES, remedy
 from jitc.v1 import control_pb2
 
+from ...common import operators
 from ...common.paths import MissingLibrary
 from ...common.rpc import status_of
 from ..options import complain
 from . import text
 from .job import RANKS, DemoFailed, inject, report, service, train
 
-SCRIPT = Path(__file__).resolve().parents[3] / "examples" / "train_gpt.py"
+SCRIPT = PACKAGES / "examples" / "train_gpt.py"
 GPU = 1
 #: Ops of the phase that go by before the kill: well inside it (a fused or foreach step is a dozen ops).
 BACKWARD_SKIP, OPTIMIZER_SKIP = 60, 6
@@ -85,16 +88,18 @@ def planned(steps: int) -> list[Run]:
 
 def run(args: argparse.Namespace) -> int:
     if not SCRIPT.exists():
-        print(f"jitc demo needs a checkout with the examples; there is no {SCRIPT}", file=sys.stderr)
-        return 2
+        return complain("jitc demo", f"{SCRIPT} is missing; {remedy()}")
+    if torch_build.installed() is None:
+        return complain("jitc demo", "it trains with PyTorch, which is not installed: pip install 'jitc[torch]'")
     if args.steps < FEWEST_STEPS:
         print(f"jitc demo: --steps must be at least {FEWEST_STEPS}", file=sys.stderr)
         return 2
     runs = planned(args.steps)
     try:
+        operators.made_ready()
         for one in runs:
             perform(one, args.steps)
-    except (DemoFailed, MissingLibrary) as error:
+    except (DemoFailed, MissingLibrary, operators.CannotBuild, operators.UnsafeStore) as error:
         print(f"jitc demo: {error}", file=sys.stderr)
         return 1
     except grpc.RpcError as error:

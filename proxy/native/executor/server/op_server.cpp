@@ -23,14 +23,14 @@ struct Refused {
 };
 
 const jitc_transport_server_api* open_transport(const std::string& path) {
-  const std::string hint = "; install libnghttp2 (libnghttp2-14) or build jitc again with `make build`";
+  const std::string hint = "; install jitc again (in a checkout: make build)";
   if (path.empty()) throw Error("no \"transport\" library is named for the op streams");
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw Error("cannot load " + path + " (" + dlerror() + ")" + hint);
   const auto get =
       reinterpret_cast<decltype(&jitc_transport_server_get)>(dlsym(library, "jitc_transport_server_get"));
   if (!get || get()->version != 2)
-    throw Error(path + " is of another version; build jitc again with `make build`");
+    throw Error(path + " is of another version" + hint);
   return get();
 }
 

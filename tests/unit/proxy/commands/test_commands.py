@@ -22,6 +22,7 @@ from toolkit.documents import differences, example
 from jitc.proxy.commands import jitc as cli
 from jitc.proxy.commands import proxyd
 from jitc.proxy.commands import text as cli_text
+from jitc.proxy.commands.trigger import parse_trigger
 from jitc.proxy.common import rpc
 from jitc.v1 import control_pb2
 
@@ -222,8 +223,8 @@ def test_every_option_is_in_the_documentation_and_no_other() -> None:
 
 
 def test_triggers() -> None:
-    fault = cli.parse_trigger("kill-worker", "boundary=0,phase=backward,skip=5")
+    fault = parse_trigger("kill-worker", "boundary=0,phase=backward,skip=5")
     assert (fault.boundary, fault.armed_at_boundary, fault.phase, fault.skip) == (0, True, "backward", 5)
-    assert cli.parse_trigger("sticky-error", "op=1234").sequence == 1234
-    assert cli.parse_trigger("sticky-error", "after=100").operations == 100
-    assert not cli.parse_trigger("sticky-error", None).armed_at_boundary
+    assert parse_trigger("sticky-error", "op=1234").sequence == 1234
+    assert parse_trigger("sticky-error", "after=100").operations == 100
+    assert not parse_trigger("sticky-error", None).armed_at_boundary

@@ -1,0 +1,1 @@
+"""jitc: training goes on when a GPU's process dies, hangs or breaks, and never notices."""
