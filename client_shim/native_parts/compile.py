@@ -83,6 +83,15 @@ def build(torch: TorchBuild, folder: Path, progress: Progress, log: Path) -> lis
         shutil.rmtree(work, ignore_errors=True)
 
 
+def refuse_without_tools(torch: TorchBuild) -> None:
+    """Raises CannotBuild if what a build needs is not there, so that none begins."""
+    _compiler()
+    try:
+        headers.runtime(torch.folder)
+    except FileNotFoundError as error:
+        raise CannotBuild(str(error)) from None
+
+
 def _build_library(tools: _Toolchain, library: sources.Library, target: Path, steps: _Steps) -> None:
     folder = tools.work / library.name
     folder.mkdir()

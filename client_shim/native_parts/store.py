@@ -89,7 +89,7 @@ class Store:
                 said = json.loads(manifest.read_text())
             except (OSError, ValueError):
                 continue
-            if isinstance(said, dict) and said.get("format") == _FORMAT and said.get("sources") == sources.digest():
+            if _is_of_this_jitc(said):
                 yield manifest.parent, said
 
 
@@ -100,6 +100,14 @@ def is_of_a_part(library: Path) -> bool:
 
 def described(torch: TorchBuild) -> dict[str, Any]:
     return {"version": torch.version, "git": torch.git, "old_strings": torch.old_strings}
+
+
+def _is_of_this_jitc(said: Any) -> bool:
+    fields = {"format": _FORMAT, "sources": sources.digest()}
+    return (
+        isinstance(said, dict) and all(said.get(name) == value for name, value in fields.items())
+        and isinstance(said.get("builds"), list)
+    )  # fmt: skip
 
 
 def _is_whole(part: Path, said: dict[str, Any]) -> bool:

@@ -72,19 +72,24 @@ def build(torch: TorchBuild, store: Store) -> Path:
 def _built(torch: TorchBuild, store: Store) -> Path:
     for left in store.folder.glob(f"*{_BUILDING}"):
         shutil.rmtree(left, ignore_errors=True)
-    name = _name(torch)
+    try:
+        compile.refuse_without_tools(torch)
+        return _compiled(torch, store)
+    except CannotBuild as error:
+        raise CannotBuild(f"no part of jitc is for PyTorch {torch.version}, and none can be built: {error}") from None
+
+
+def _compiled(torch: TorchBuild, store: Store) -> Path:
+    name, said = _name(torch), ""
     # No other has had this folder: compilers of one that was killed may still write into theirs.
     made = Path(tempfile.mkdtemp(prefix=f"{name}.", suffix=_BUILDING, dir=store.folder))
-    bar = Bar(f"builds its part for PyTorch {torch.version}, once for this user: about {_MINUTES} minutes on two cores")
-    said = ""
+    bar = Bar(f"builds its part for PyTorch {torch.version}, once: about {_MINUTES} minutes on two cores")
     try:
         made.chmod(0o755)
         compile.build(torch, made, bar.show, store.folder / "build.log")
         place = store.add(name, made, [torch])
         said = f"its part for PyTorch {torch.version} is in {place}"
         return place
-    except CannotBuild as error:
-        raise CannotBuild(f"no part of jitc is for PyTorch {torch.version}, and none can be built: {error}") from None
     finally:
         bar.end(said)
         shutil.rmtree(made, ignore_errors=True)

@@ -1,20 +1,11 @@
-# What of the native build goes into the wheel, and where; included where scikit-build-core asks for it.
+# What of the native build pip puts into a wheel that it builds from sources, and where. Native parts are not among it:
+# each is built at its first use. make.py makes the wheel that is published.
 install(TARGETS jitc_interpose jitc_nvml jitc_transport LIBRARY DESTINATION jitc/interpose/lib)
 install(TARGETS jitc_executor jitc_boundaries LIBRARY DESTINATION jitc/proxy/lib)
+install(FILES ${CMAKE_BINARY_DIR}/jitc.cdx.json DESTINATION ${SKBUILD_METADATA_DIR}/sboms)
 
-# Native parts for releases of PyTorch, which have been built before (releases.py); without them each is built at its
-# first use.
-set(JITC_TORCH_PARTS "" CACHE PATH "Folder of native parts for releases of PyTorch")
-if(JITC_TORCH_PARTS)
-  install(DIRECTORY ${JITC_TORCH_PARTS}/ DESTINATION jitc/client_shim/lib/parts)
-endif()
-
-# gRPC's stubs: those that are given (make.py), those of a source distribution, which lie among the sources, or else
-# what the protoc of this build makes.
-set(JITC_STUBS "" CACHE PATH "Folder of gRPC's stubs")
-if(JITC_STUBS)
-  install(DIRECTORY ${JITC_STUBS}/jitc/v1/ DESTINATION jitc/v1)
-elseif(NOT EXISTS ${CMAKE_SOURCE_DIR}/PKG-INFO)
+# gRPC's stubs: a source distribution has them among the sources, else the protoc of this build makes them.
+if(NOT EXISTS ${CMAKE_SOURCE_DIR}/PKG-INFO)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   file(GLOB protos CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/protos/jitc/v1/*.proto)
   set(stubs ${CMAKE_BINARY_DIR}/stubs)

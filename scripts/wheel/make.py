@@ -2,13 +2,15 @@
 
     make.py [--releases "2.11.0 ..."] [--out FOLDER]
 
-Called by: `make wheel`. Promises: the native build of the checkout is taken, so that only what is missing is compiled;
-the same commit gives the same bytes; beside the wheel lie debug files for its libraries, and SHA256SUMS.
+Called by: `make wheel`. Promises: the libraries are those of the checkout's native build; only native parts for PyTorch
+are compiled, and kept; the same commit gives the same bytes; beside the wheel lie debug files for its libraries, and
+SHA256SUMS. One at a time works in a checkout.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import os
 import re
@@ -41,19 +43,27 @@ def main() -> int:
     os.chdir(ROOT)
     os.environ["SOURCE_DATE_EPOCH"] = _output("git", "log", "-1", "--format=%ct")
     wanted = tuple(arguments.releases.split())
-    store = parts.make(WORK, wanted)
-    stubs = _stubs()
-    shutil.rmtree(arguments.out, ignore_errors=True)
-    arguments.out.mkdir(parents=True)
-    print("== source distribution", flush=True)
-    _sdist(stubs, arguments.out)
-    print("== wheel", flush=True)
-    _wheel(parts.chosen(store, wanted, WORK / "chosen"), stubs, arguments.out)
-    _debug_files(arguments.out)
-    _sums(arguments.out)
+    WORK.mkdir(parents=True, exist_ok=True)
+    with (WORK / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _make(wanted, arguments.out)
     for one in sorted(arguments.out.iterdir()):
         print(f"   {one.stat().st_size / 1e6:6.2f} MB  {one.relative_to(ROOT) if one.is_relative_to(ROOT) else one}")
     return 0
+
+
+def _make(wanted: tuple[str, ...], out: Path) -> None:
+    store = parts.make(WORK, wanted)
+    stubs = _stubs()
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    print("== source distribution", flush=True)
+    tree = _tree(stubs)
+    _backend("build_sdist", out, {}, tree)
+    print("== wheel", flush=True)
+    _wheel(tree, parts.chosen(store, wanted, WORK / "chosen"), out)
+    _debug_files(out)
+    _sums(out)
 
 
 def _stubs() -> Path:
@@ -67,14 +77,14 @@ def _stubs() -> Path:
         (tools / "made").touch()
     shutil.rmtree(stubs, ignore_errors=True)
     stubs.mkdir(parents=True)
-    protos = sorted(str(one) for one in (ROOT / "protos" / "jitc" / "v1").glob("*.proto"))
+    protos = sorted(str(one) for one in Path("protos/jitc/v1").glob("*.proto"))
     outputs = [f"--{kind}_out={stubs}" for kind in ("python", "pyi", "grpc_python")]
     subprocess.run([tools / "bin" / "python", "-m", "grpc_tools.protoc", "-Iprotos", *outputs, *protos], check=True)
     return stubs
 
 
-def _sdist(stubs: Path, out: Path) -> None:
-    """Of the tracked files alone, and the stubs."""
+def _tree(stubs: Path) -> Path:
+    """Copies the tracked files alone, and the stubs, to a folder."""
     tree = WORK / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     for name in _output("git", "ls-files", "-z").strip("\0").split("\0"):
@@ -83,17 +93,24 @@ def _sdist(stubs: Path, out: Path) -> None:
             shutil.copy2(ROOT / name, tree / name)
     shutil.copytree(stubs, tree / "protos", dirs_exist_ok=True)
     (tree / ".gitignore").unlink()  # which hides the stubs
-    _backend("build_sdist", out, {}, tree)
+    return tree
 
 
-def _wheel(chosen: Path, stubs: Path, out: Path) -> None:
+def _wheel(tree: Path, chosen: Path, out: Path) -> None:
+    """Makes the wheel of the libraries that are built, without a compiler. From the source distribution, pip has CMake
+    build the same ones."""
+    for name in _NATIVE:
+        (tree / name).parent.mkdir(exist_ok=True)
+        subprocess.run(["strip", "-o", str(tree / name), name], check=True)
+    shutil.copytree(chosen, tree / "client_shim" / "lib" / "parts")
+    bill = ROOT / "build" / "native" / "jitc.cdx.json"
     settings = {
-        "build-dir": "build/native",
-        "cmake.define.JITC_TORCH_PARTS": str(chosen),
-        "cmake.define.JITC_STUBS": str(stubs),
+        "wheel.cmake": "false",
+        "wheel.platlib": "true",
         "wheel.tags": f"py3-none-{PLATFORM}",
+        f"wheel.force-include.{bill}": "${SKBUILD_METADATA_DIR}/sboms/jitc.cdx.json",
     }
-    _backend("build_wheel", out, settings, ROOT)
+    _backend("build_wheel", out, settings, tree)
 
 
 def _backend(hook: str, out: Path, settings: dict[str, str], tree: Path) -> None:

@@ -59,11 +59,12 @@ def chosen(store: Store, wanted: tuple[str, ...], folder: Path) -> Path:
 def _make(store: Store, torch: TorchBuild, folder: Path) -> None:
     began = time.monotonic()
     print(f"== native part for PyTorch {torch.version}", flush=True)
-    made = store.folder / f"{torch.release}.building"
+    name = _name(torch.release)
+    made = store.folder / f"{name}.building"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
     read = compile.build(torch, made, lambda done, whole: None, folder / "build.log")
-    store.add(torch.release, made, [torch])
+    store.add(name, made, [torch])
     note = _note(folder, torch.release)
     note.parent.mkdir(exist_ok=True)
     note.write_text(json.dumps({"headers": read, "digest": _digest(torch, read), "sources": sources.digest()}))
@@ -76,9 +77,14 @@ def _share(store: Store, torch: TorchBuild, folder: Path) -> bool:
         said = json.loads(note.read_text())
         if said["sources"] == sources.digest() and said["digest"] == _digest(torch, said["headers"]):
             print(f"== native part for PyTorch {torch.version}: that of {note.stem}", flush=True)
-            store.serve(note.stem, torch)
+            store.serve(_name(note.stem), torch)
             return True
     return False
+
+
+def _name(release: str) -> str:
+    """Returns the part's folder, which could be imported: tools that look at wheels ask for that."""
+    return f"torch_{release.replace('.', '_')}"
 
 
 def _note(folder: Path, release: str) -> Path:

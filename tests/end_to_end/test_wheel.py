@@ -1,0 +1,117 @@
+"""The wheel, as somebody has it who has no checkout: installed, run, with parts of it missing or broken, and with a
+PyTorch for which it has no native part."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from toolkit.wheel import environment, installed, made
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+#: The release that the tests run with, for which the wheel has a part.
+STEPS = "4"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import torch
+
+    return made(tmp_path_factory.mktemp("dist"), torch.__version__.split("+")[0])
+
+
+@pytest.fixture
+def programs(tmp_path: Path, wheel: Path) -> Path:
+    return installed(tmp_path / "venv", wheel)
+
+
+def packages(programs: Path) -> Path:
+    (found,) = programs.parent.glob("lib/python3.*/site-packages")
+    return found / "jitc"
+
+
+def run(*command: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(one) for one in command], cwd="/", env=environment(**environ), capture_output=True, text=True,
+        timeout=900, check=False,
+    )  # fmt: skip
+
+
+def demo(programs: Path, folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    done = run(programs / "jitc", "demo", "--steps", STEPS, "--json", folder / "demo.json", **environ)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((folder / "demo.json").read_text())["identical"]
+    return done
+
+
+def test_the_demo(programs: Path, tmp_path: Path) -> None:
+    version = run(programs / "jitc", "version")
+    assert version.returncode == 0 and version.stdout.startswith("jitc ")
+    assert run(programs / "python", "-m", "jitc", "version").stdout == version.stdout
+    preload = Path(run(programs / "jitc", "preload-path").stdout.strip())
+    assert preload == packages(programs) / "interpose" / "lib" / "libjitc_interpose.so"
+    done = demo(programs, tmp_path, JITC_CACHE=str(tmp_path / "cache"), CXX="none")
+    assert "builds" not in done.stderr and not (tmp_path / "cache").exists(), "the part came with the wheel"
+
+
+def test_a_pytorch_without_a_part(programs: Path, tmp_path: Path) -> None:
+    """Its part is built at first use, by the service, the launcher or the program, whichever comes first."""
+    shutil.rmtree(packages(programs) / "client_shim" / "lib" / "parts")
+    cache = tmp_path / "cache"
+    without = run(programs / "jitc", "demo", JITC_CACHE=str(cache), CXX="none")
+    (line,) = without.stderr.splitlines()
+    assert without.returncode == 1 and "there is no compiler none" in line
+    done = demo(programs, tmp_path, JITC_CACHE=str(cache))
+    assert done.stderr.count("jitc: builds its part for PyTorch") == 1
+    assert "builds" not in demo(programs, tmp_path, JITC_CACHE=str(cache), CXX="none").stderr
+    built = run(programs / "jitc", "build-torch", JITC_CACHE=str(cache), CXX="none")
+    assert (built.returncode, built.stderr) == (0, "")
+    assert Path(built.stdout.strip()).parent == cache / "parts"
+
+
+def test_build_torch_serves_all_users(programs: Path, tmp_path: Path) -> None:
+    kept = packages(programs) / "client_shim" / "lib" / "parts"
+    shutil.rmtree(kept)
+    built = run(programs / "jitc", "build-torch", JITC_CACHE=str(tmp_path / "cache"))
+    assert built.returncode == 0, built.stderr
+    assert Path(built.stdout.strip()).parent == kept and not (tmp_path / "cache").exists()
+    demo(programs, tmp_path, JITC_CACHE=str(tmp_path / "cache"), CXX="none")
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ("interpose/lib/libjitc_interpose.so", "libjitc_interpose.so is missing"),
+        ("proxy/lib/libjitc_executor.so", "libjitc_executor.so is missing"),
+        ("interpose/lib/libjitc_transport.so", "libjitc_transport.so is missing"),
+        ("examples/train_gpt.py", "train_gpt.py is missing"),
+        ("v1/control_pb2.py", "installation is broken"),
+        ("ops", "installation is broken"),
+        ("client_shim/native_parts/supply.py", "installation is broken"),
+    ],
+)
+def test_a_broken_installation_says_what_mends_it(programs: Path, missing: str, said: str) -> None:
+    place = packages(programs) / missing
+    (shutil.rmtree if place.is_dir() else os.unlink)(place)
+    done = run(programs / "jitc", "demo")
+    line = done.stderr.splitlines()[-1]
+    assert done.returncode != 0 and said in line
+    assert "pip install --force-reinstall jitc" in line
+    assert "make build" not in done.stderr and "Traceback" not in done.stderr
+
+
+def test_without_pytorch(tmp_path: Path, wheel: Path) -> None:
+    programs = installed(tmp_path / "bare", wheel, torch=False)
+    (line,) = run(programs / "jitc", "demo").stderr.splitlines()
+    assert "installation is broken" in line and "pip install" in line  # grpcio has been left out as well
+    for package in ("grpc", "google"):
+        found = __import__(package).__path__[0]
+        os.symlink(found, packages(programs).parent / package)
+    done = run(programs / "jitc", "demo")
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert line == "jitc demo: it trains with PyTorch, which is not installed: pip install 'jitc[torch]'"
