@@ -96,6 +96,7 @@ def _serve(config: Config, words: list[str], keeper: Keeper | None, *, replace: 
     from .hand_over import ends_without_keeper, give_place, move
 
     try:
+        paths.transport_library()  # here once, and not in each worker
         known = Log(left, lambda descriptor: None) if left is not None else None
         service = Service(config, replace=replace, keeper=keeper, left=known)
     except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary, OSError) as error:
