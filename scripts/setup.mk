@@ -4,12 +4,18 @@ STAMPS := build/stamps
 # In a container everybody is root; pip's advice against that is of no use there.
 export PIP_ROOT_USER_ACTION := ignore
 TORCH ?= torch===2.11.0
+# What takes long shows how far it is; its output goes to build/STEP.log.
+SHOW = python3 scripts/progress.py --venv $(VENV)
 
-.PHONY: setup build
+.PHONY: setup build overview
 setup: build ## everything that the other targets need
 build: $(STAMPS)/native
 
-$(STAMPS)/system: scripts/system-packages.sh
+# Once, before anything begins. Without Python it is one of the packages that come first.
+overview:
+	@! command -v python3 >/dev/null || python3 scripts/overview.py $(VENV) '$(TORCH)'
+
+$(STAMPS)/system: scripts/system-packages.sh | overview
 	@bash scripts/system-packages.sh
 	@mkdir -p $(STAMPS) && touch $@
 
@@ -20,11 +26,9 @@ $(STAMPS)/test-packages $(STAMPS)/containers: $(STAMPS)/system
 
 # `===` takes the CUDA wheel also where an index offers a local (+cpu) build of the same version.
 $(STAMPS)/venv: pyproject.toml $(STAMPS)/system
-	@test -x $(PY) || python3 -m venv $(VENV)
-	@$(PY) -c 'import importlib.metadata as m; assert m.version("torch") == "$(subst torch===,,$(TORCH))"' 2>/dev/null \
-	  || echo "== Python environment in $(VENV): PyTorch's CUDA wheel takes about 5 GB and some minutes"
-	@$(PY) -m pip install --quiet --disable-pip-version-check '$(TORCH)' 'setuptools>=77,<82' 'scikit-build-core>=1.0,<2'
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation -C wheel.cmake=false -e '.[dev]'
+	@$(PY) -m pip --version >/dev/null 2>&1 || $(SHOW) venv python3 -m venv $(VENV)
+	@$(SHOW) torch $(PY) -m pip install '$(TORCH)' 'setuptools>=77,<82' 'scikit-build-core>=1.0,<2'
+	@$(SHOW) packages $(PY) -m pip install --no-build-isolation -C wheel.cmake=false -e '.[dev]'
 	@touch $@
 
 $(STAMPS)/protos: $(wildcard protos/jitc/v1/*.proto) $(STAMPS)/venv
@@ -36,8 +40,8 @@ $(STAMPS)/protos: $(wildcard protos/jitc/v1/*.proto) $(STAMPS)/venv
 .PHONY: $(STAMPS)/native
 $(STAMPS)/native: $(STAMPS)/protos
 	@$(PY) -m jitc.interpose.generator
-	@test -f build/native/build.ninja || echo "== native build: about 5 minutes on two cores, the first time"
 	@$(VENV)/bin/cmake -S . -B build/native -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
 	  -DJITC_TORCH=$$($(PY) -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') \
 	  > build/cmake.log 2>&1 || { cat build/cmake.log >&2; exit 1; }
-	@$(PY) scripts/build.py build/native.log $(VENV)/bin/cmake --build build/native $(addprefix --target ,$(TARGETS))
+	@$(SHOW) native $(VENV)/bin/cmake --build build/native $(addprefix --target ,$(TARGETS))
+	@touch $@

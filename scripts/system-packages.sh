@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Installs Debian/Ubuntu packages, or names them when it may not: those of the build, what tests call besides, or what
 # the tests in containers call (without it they are left out).
-#   system-packages.sh [build|tests|containers]
+#   system-packages.sh [build|tests|containers] [missing]      missing: only says which are
 set -euo pipefail
 kind=${1:-build}
 case $kind in
   build) packages="g++ make pkg-config libnghttp2-dev libxxhash-dev nlohmann-json3-dev python3-venv python3-dev" ;;
   tests) packages="git procps util-linux binutils" ;;
   containers) packages="podman runc catatonit debootstrap" ;;
-  *) echo "usage: system-packages.sh [build|tests|containers]" >&2; exit 2 ;;
+  *) echo "usage: system-packages.sh [build|tests|containers] [missing]" >&2; exit 2 ;;
 esac
 need=()
 is_there() {
@@ -24,14 +24,24 @@ is_there() {
 }
 for package in $packages; do is_there "$package" || need+=("$package"); done
 [ ${#need[@]} -eq 0 ] && exit 0
+[ "${2:-}" = missing ] && { echo "${need[*]}"; exit 0; }
 
 install() {
+  local progress apt
+  progress=$(dirname "$0")/progress.py
+  apt='apt-get update -q -o APT::Status-Fd=1 &&
+    apt-get install -y -q --no-install-recommends -o APT::Status-Fd=1 "$@"'
   echo "== system packages: ${need[*]}"
   export DEBIAN_FRONTEND=noninteractive
-  apt-get update -qq && apt-get install -y -qq --no-install-recommends "${need[@]}" >/dev/null
+  # An image has this script alone, and Python may be one of the packages.
+  if [ -f "$progress" ] && command -v python3 >/dev/null; then
+    python3 "$progress" system bash -c "$apt" apt "${need[@]}"
+  else
+    bash -c "$apt" apt "${need[@]}" >/dev/null
+  fi
 }
 if [ "$kind" = containers ]; then
-  { [ "$(id -u)" = 0 ] && install; } || echo "== no ${need[*]} here: the tests in containers are left out"
+  { [ "$(id -u)" = 0 ] && install; } || { [ $? -eq 130 ] && exit 130; } || echo "== no ${need[*]} here: the tests in containers are left out"
 elif [ "$(id -u)" = 0 ]; then
   install
 else

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import argparse
 import copy
+import io
 import json
+import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from toolkit.waiting import until
 
 from jitc.proxy.commands.demo import command as demo
+from jitc.proxy.commands.demo import text
 
 RECORDS: list[dict[str, Any]] = [
     {"losses": ["0x1p+1", "0x1p+0", "0x1p-1"], "weights": "w", "optimizer": "o", "data": f"d{rank}", "parameters": 7}
@@ -75,6 +81,51 @@ def test_anything_wrong_is_a_failure(
     status, document = run(tmp_path / "demo.json")
     assert status == 1
     assert (document["identical"], document["faults_recovered"]) == (identical, recovered)
+
+
+LINES = [
+    "step 1/20  loss 5.7",
+    "rank 0: ignored",
+    "step 12/20  loss 3.0",
+    "jitc: a worker has died",
+    "step 20/20  loss 2.6",
+]
+
+
+def follow(lines: list[str]) -> Iterator[None]:
+    """Stops before each line."""
+    with text.Progress(20) as progress:
+        progress.say("starting torchrun")
+        for line in lines:
+            yield
+            progress.line(line)
+        yield
+
+
+def test_progress_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    list(follow(LINES))
+    kept = ["starting torchrun", LINES[2], LINES[3], LINES[4]]
+    assert capsys.readouterr().out == "".join(f"   {line}\n" for line in kept)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bar of the steps; where nothing is said for long, also seconds."""
+    monkeypatch.setattr(sys, "stdout", shown := Terminal())
+    monkeypatch.setenv("COLUMNS", "60")
+    steps = follow([*LINES, f"jitc: {'long ' * 20}"])
+    next(steps)
+    silent = r"\r\033\[K   \[ {20}\] starting torchrun  \(\d+ s\)"
+    until(lambda: re.search(silent, shown.getvalue()), 60, "the line lives")
+    list(steps)
+    assert f"\033[K   [{'#' * 12:<20}] {LINES[2]}\r" in shown.getvalue()
+    assert f"\033[K   [{'#' * 20}] {LINES[4]}\r" in shown.getvalue()
+    assert shown.getvalue().endswith("\n")
+    assert max(len(line) for line in shown.getvalue().rstrip().split("\r\033[K")) == 59
 
 
 def test_too_few_steps_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,9 +115,8 @@ def run(args: argparse.Namespace) -> int:
 def perform(one: Run, steps: int) -> None:
     """Runs one training with its own service, so that the runs share nothing."""
     print(f"\n== {one.title}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="jitc-demo-") as name:
+    with tempfile.TemporaryDirectory(prefix="jitc-demo-") as name, text.Progress(steps) as progress:
         folder = Path(name)
-        progress = text.Progress(steps)
         progress.say("starting the node service and its proxy servers")
         with service(folder, RANKS) as socket:
             if one.fault is not None:
@@ -125,7 +124,6 @@ def perform(one: Run, steps: int) -> None:
             progress.say("starting torchrun")
             one.records = train(SCRIPT, steps, socket, folder / "job", progress.line)
             one.recoveries = report(socket)
-        progress.end()
 
 
 def summarize(runs: list[Run], steps: int) -> dict[str, Any]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 BAR = 40
+STEPS_BAR = 20
 
 
 class Shown(Protocol):
@@ -22,32 +26,56 @@ class Shown(Protocol):
 
 
 class Progress:
-    """A line that is rewritten on a terminal; elsewhere a new line from time to time."""
+    """A line that is rewritten on a terminal: a bar of the steps, what was said last, and for how long nothing has been
+    said since. Elsewhere a new line from time to time."""
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
         self._terminal = sys.stdout.isatty()
         self._every = max(1, steps // 5)
+        self._done, self._text, self._said = 0, "", 0.0
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._clock = threading.Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> Progress:
+        if self._terminal:
+            self._clock.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._terminal:
+            self._ended.set()
+            self._clock.join()
+            print(flush=True)
 
     def say(self, text: str) -> None:
         if self._terminal:
-            print(f"\r\033[K   {text}", end="", flush=True)
+            with self._lock:
+                self._text, self._said = text, time.monotonic()
+                self._draw(text)
         else:
             print(f"   {text}", flush=True)
+
+    def _tick(self) -> None:
+        while not self._ended.wait(1.0):
+            with self._lock:
+                if (silent := time.monotonic() - self._said) >= 1.0 and self._text:
+                    self._draw(f"{self._text}  ({silent:.0f} s)")
+
+    def _draw(self, text: str) -> None:
+        bar = "#" * (STEPS_BAR * self._done // self._steps)
+        line = f"   [{bar:<{STEPS_BAR}}] {text}"
+        print(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}", end="", flush=True)
 
     def line(self, text: str) -> None:
         """Handles a line of the training job's output."""
         words = text.split()
         if len(words) > 1 and words[0] == "step":
-            step = int(words[1].split("/")[0])
+            self._done = step = int(words[1].split("/")[0])
             if self._terminal or step % self._every == 0 or step == self._steps:
                 self.say(text)
         elif text.startswith("jitc:"):
             self.say(text)
-
-    def end(self) -> None:
-        if self._terminal:
-            print(flush=True)
 
 
 def show(runs: Sequence[Shown], summary: dict[str, Any]) -> None:
