@@ -8,6 +8,7 @@ as exact hexadecimal floats, SHA-256 of data, weights and optimizer state) is wh
 from __future__ import annotations
 
 import argparse
+import ctypes
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-#: Real text that every checkout has, always the same.
+#: Real text that comes with these examples, always the same.
 TEXT = Path(__file__).resolve().parent.parent / "LICENSE"
 
 
@@ -62,7 +63,7 @@ class Job:
 
     def saw(self, batch: torch.Tensor) -> None:
         """Takes a batch (still on the CPU) into the hash of the data order."""
-        self.data.update(batch.contiguous().view(torch.uint8).numpy().tobytes())
+        self.data.update(raw(batch))
 
     def step_done(self, loss: float) -> None:
         """Records a step's loss; rank 0 prints a line."""
@@ -95,6 +96,12 @@ class Job:
         dist.destroy_process_group()
 
 
+def raw(tensor: torch.Tensor) -> bytes:
+    """The bytes of a tensor on the CPU. NumPy would give them too, but PyTorch comes without it."""
+    tensor = tensor.contiguous()
+    return ctypes.string_at(tensor.data_ptr(), tensor.nbytes)
+
+
 def digest(state: Any) -> str:
     """SHA-256 of a nested state: every tensor's bytes, every number, with its place."""
     sha = hashlib.sha256()
@@ -113,7 +120,7 @@ def _feed(sha: Any, place: str, value: Any) -> None:
         local = value.to_local() if hasattr(value, "to_local") else value  # a shard of FSDP
         local = local.detach().cpu().contiguous()
         sha.update(f"{place} {local.dtype} {tuple(local.shape)}\n".encode())
-        sha.update(local.reshape(-1).view(torch.uint8).numpy().tobytes())
+        sha.update(raw(local))
     else:
         sha.update(f"{place} {value!r}\n".encode())
 

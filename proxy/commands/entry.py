@@ -5,8 +5,11 @@ Called by: the scripts that pip makes, and `python -m jitc`. Promise: nothing bu
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from importlib import import_module
+
+_PYTHON = (3, 10)
 
 
 def jitc() -> int:
@@ -18,6 +21,9 @@ def jitc_proxyd() -> int:
 
 
 def _begin(command: str) -> int:
+    if why := _too_old():
+        print(f"{command}: {why}", file=sys.stderr, flush=True)
+        return 1
     try:
         main = import_module(f"jitc.proxy.commands.{command.rpartition('-')[2]}").main
         return int(main())
@@ -26,6 +32,20 @@ def _begin(command: str) -> int:
             raise
         print(f"{command}: jitc's installation is broken: {error}; {_remedy()}", file=sys.stderr, flush=True)
         return 1
+
+
+def _too_old() -> str:
+    """Returns why jitc cannot work on this system whatever is installed on it; empty if it can. Old Pythons get here
+    where the installation of another system is looked at from a container."""
+    with contextlib.suppress(ImportError):  # said later
+        from ..common import paths
+
+        try:
+            paths.refuse_an_old_system()
+        except paths.MissingLibrary as error:
+            return str(error)
+    python = ".".join(map(str, sys.version_info[:2]))
+    return "" if sys.version_info >= _PYTHON else f"jitc needs Python 3.10 or newer, and this is {python}"
 
 
 def _is_of_an_installation(error: Exception) -> bool:

@@ -69,7 +69,7 @@ def _sibling(name: str) -> Path:
 
 
 def _library(path: Path) -> Path:
-    _refuse_an_old_system()
+    refuse_an_old_system()
     if not path.exists():
         from jitc.client_shim.native_parts.installation import remedy
 
@@ -77,8 +77,9 @@ def _library(path: Path) -> Path:
     return path
 
 
-def _refuse_an_old_system() -> None:
-    """The loader's own words about it are five, after which a program with the preloaded library does not start."""
+def refuse_an_old_system() -> None:
+    """Raises MissingLibrary where the shipped libraries cannot be loaded. The loader's own words about that are five,
+    and a program with the preloaded library does not start."""
     try:
         found = os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (ValueError, OSError):

@@ -46,8 +46,8 @@ def main() -> int:
     WORK.mkdir(parents=True, exist_ok=True)
     with (WORK / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _make(wanted, arguments.out)
-    for one in sorted(arguments.out.iterdir()):
+        _make(wanted, arguments.out.resolve())
+    for one in sorted(arguments.out.resolve().iterdir()):
         print(f"   {one.stat().st_size / 1e6:6.2f} MB  {one.relative_to(ROOT) if one.is_relative_to(ROOT) else one}")
     return 0
 

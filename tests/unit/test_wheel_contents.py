@@ -77,7 +77,7 @@ def test_all_python_code_is_in_it(wheel: zipfile.ZipFile) -> None:
             assert "jitc/" + str(path.relative_to(ROOT)).replace(place, package, 1) in names
     for proto in tracked("protos/jitc/v1/*.proto"):
         assert {f"jitc/v1/{proto.stem}_pb2.py", f"jitc/v1/{proto.stem}_pb2_grpc.py"} <= names
-    assert {"jitc/__init__.py", "jitc/__main__.py", "jitc/proxy/py.typed"} <= names
+    assert {"jitc/__init__.py", "jitc/__main__.py", "jitc/LICENSE", "jitc/proxy/py.typed"} <= names
     schemas = {f"jitc/proxy/status/{path.name}" for path in tracked("proxy/status/*.schema.json")}
     assert schemas and schemas <= names
 

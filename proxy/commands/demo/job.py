@@ -26,6 +26,8 @@ START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 JOB_SECONDS = 600.0
 RANKS = 2
+#: Lines of a job's output that are shown if it fails.
+SHOWN = 30
 
 
 class DemoFailed(Exception):
@@ -83,10 +85,16 @@ def train(script: Path, steps: int, socket: str, folder: Path, line: Callable[[s
     try:
         output = _relay(process, line)
         if process.wait(STOP_SECONDS) != 0:
-            raise DemoFailed("the training job failed:\n" + "\n".join(output[-30:]))
+            raise DemoFailed("the training job failed:\n" + "\n".join(_cause(output)))
     finally:
         _end(process)
     return [json.loads(path.read_text()) for path in sorted(folder.glob("record.rank*.json"))]
+
+
+def _cause(lines: list[str]) -> list[str]:
+    """Returns the lines that say why a job failed: from the first traceback on, before what the launcher says of it."""
+    begin = next((number for number, line in enumerate(lines) if "Traceback (most recent" in line), len(lines) - SHOWN)
+    return lines[max(0, begin) :][:SHOWN]
 
 
 def _relay(process: subprocess.Popen[bytes], line: Callable[[str], None]) -> list[str]:
@@ -99,7 +107,7 @@ def _relay(process: subprocess.Popen[bytes], line: Callable[[str], None]) -> lis
     while True:
         readable, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
         if not readable:
-            raise DemoFailed(f"the training job took over {JOB_SECONDS:.0f} s:\n" + "\n".join(lines[-30:]))
+            raise DemoFailed(f"the training job took over {JOB_SECONDS:.0f} s:\n" + "\n".join(lines[-SHOWN:]))
         data = os.read(descriptor, 65536)
         if not data:
             return lines
