@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import grpc
@@ -114,3 +116,25 @@ def test_without_pytorch(tmp_path: Path, wheel: Path) -> None:
     (line,) = done.stderr.splitlines()
     assert done.returncode == 1
     assert line == "jitc demo: it trains with PyTorch, which is not installed: pip install 'jitc[torch]'"
+
+
+def test_from_sources(tmp_path: Path, wheel: Path) -> None:
+    """What pip builds of the source distribution is what the wheel has, but for native parts."""
+    (archive,) = wheel.parent.glob("jitc-*[0-9].tar.gz")
+    words = ["-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation"]
+    done = run(
+        sys.executable,
+        *words,
+        "--wheel-dir",
+        tmp_path,
+        archive,
+        PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    )
+    assert done.returncode == 0, done.stderr
+    (built,) = tmp_path.glob("*.whl")
+    assert built.name.endswith("-py3-none-linux_x86_64.whl")
+    ours, theirs = ({one.filename: one for one in zipfile.ZipFile(path).infolist()} for path in (wheel, built))
+    parts = {name for name in ours if name.startswith("jitc/client_shim/lib/parts/")}
+    assert set(theirs) == set(ours) - parts
+    different = {name for name, one in theirs.items() if one.CRC != ours[name].CRC}
+    assert {Path(name).name for name in different} <= {"WHEEL", "RECORD"}
