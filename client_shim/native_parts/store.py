@@ -74,9 +74,12 @@ class Store:
         self._refuse_foreign()
 
     def _refuse_foreign(self) -> None:
-        if not self.private or not self.folder.exists():
+        if not self.private:
             return
-        status = self.folder.stat()
+        try:
+            status = self.folder.stat()
+        except OSError:
+            return  # nothing can be there
         if status.st_uid != os.getuid() or status.st_mode & 0o022:
             raise UnsafeStore(
                 f"{self.folder} is another user's, or others may write it, so that nothing is loaded from there: "

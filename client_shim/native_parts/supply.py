@@ -37,14 +37,18 @@ def of_the_package() -> Store:
 
 
 def of_the_user() -> Store:
-    """Returns the user's store: below JITC_CACHE, else XDG_CACHE_HOME, else ~/.cache."""
-    named = os.environ.get("JITC_CACHE")
-    base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jitc"
-    return Store(base / "parts", private=True)
+    """Returns the user's store: below JITC_CACHE, else XDG_CACHE_HOME, else ~/.cache. Raises CannotBuild."""
+    base = os.environ.get("JITC_CACHE")
+    if not base:
+        try:
+            base = f"{os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'}/jitc"
+        except RuntimeError:  # as for a user of a container who has only a number
+            raise CannotBuild("this user has no home folder for a native part: set JITC_CACHE to a folder") from None
+    return Store(Path(base) / "parts", private=True)
 
 
 def find(torch: TorchBuild) -> Path | None:
-    """Returns the folder of the part for this PyTorch; None if it must be built. Raises UnsafeStore."""
+    """Returns the folder of the part for this PyTorch; None if it must be built. Raises CannotBuild, UnsafeStore."""
     return of_the_package().find(torch) or of_the_user().find(torch)
 
 

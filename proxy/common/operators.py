@@ -18,7 +18,8 @@ _NAME = "libjitc_operators.so"
 
 
 def library() -> Path | None:
-    """Returns the library; None in an installation without PyTorch, or without a part for it. Raises UnsafeStore."""
+    """Returns the library; None in an installation without PyTorch, or without a part for it. Raises CannotBuild,
+    UnsafeStore."""
     if (own := _own()).exists() or installation.is_checkout():
         return own if own.exists() else None
     torch = torch_build.installed()

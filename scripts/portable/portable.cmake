@@ -5,7 +5,7 @@
 # libgcc_s stays shared: the unwinder in libgcc_eh.a calls _dl_find_object, which glibc has since 2.35 only.
 
 # Paths in messages, assertions and debug information are relative to the sources.
-add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=" "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=build/")
+add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=" "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build")
 
 function(jitc_portable target)
   if(JITC_SANITIZE)

@@ -174,3 +174,10 @@ def test_it_is_interrupted(tmp_path: Path, packages: Path, torch: TorchBuild) ->
     process.send_signal(signal.SIGINT)
     assert ended(process)[0] != 0
     assert left(cache) == set()
+
+
+def test_a_user_without_a_home(tmp_path: Path, packages: Path, torch: TorchBuild) -> None:
+    """Who has only a number, as in some containers."""
+    no_home = "def nowhere():\n    raise RuntimeError\nPath.home = nowhere\nimport os\ndel os.environ['JITC_CACHE']"
+    status, _, said = ended(providing(packages, torch, tmp_path, compiler(tmp_path, WORKS), no_home))
+    assert (status, said) == (1, "this user has no home folder for a native part: set JITC_CACHE to a folder")
