@@ -15,11 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from toolkit import debian
 from toolkit.containers import SOCKET, Podman, private_podman, why_not
+from toolkit.debian import BASE_SECONDS
 from toolkit.job import ROOT
 from toolkit.waiting import patient
 
-BUILD_SECONDS, BASE_SECONDS = 3000.0, 900.0
+BUILD_SECONDS = 3000.0
 ROOM = 30 << 30
 SUITE, BASE = "bookworm", "localhost/debian:bookworm-slim"
 #: Of this machine, where they are there.
@@ -31,7 +33,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(BUILD_SECONDS + BASE_SECONDS + 600),
     pytest.mark.skipif(bool(why_not()), reason=why_not() or "podman"),
-    pytest.mark.skipif(shutil.which("debootstrap") is None, reason="there is no debootstrap"),
+    pytest.mark.skipif(bool(debian.why_not()), reason=debian.why_not() or "debian"),
 ]
 
 
@@ -43,22 +45,9 @@ def podman() -> Iterator[Podman]:
         yield one
 
 
-def mirror() -> str:
-    """Where this machine gets Debian's packages from."""
-    for one in [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]:
-        if one.is_file() and (found := re.search(r"^(?:URIs:|deb)\s+(\S+/debian)/?\s", one.read_text(), re.MULTILINE)):
-            return found[1]
-    return "http://deb.debian.org/debian"
-
-
 def make_base(podman: Podman, folder: Path) -> None:
     root = folder / "root"
-    said = folder / "debootstrap.log"
-    command = ["debootstrap", "--variant=minbase", "--include=ca-certificates", SUITE, str(root), mirror()]
-    with said.open("wb") as output:
-        done = subprocess.run(command, stdout=output, stderr=output, timeout=patient(BASE_SECONDS), check=False)
-    if done.returncode:
-        pytest.skip(f"no image of Debian can be made here: {said.read_text()[-500:]}")
+    debian.make(root, SUITE, "ca-certificates")
     archive = folder / "root.tar"
     subprocess.run(["tar", "-C", str(root), "-cf", str(archive), "."], check=True, timeout=patient(BASE_SECONDS))
     shutil.rmtree(root)

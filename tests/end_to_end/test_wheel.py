@@ -13,6 +13,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from toolkit import debian
 from toolkit.wheel import environment, installed, made
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
@@ -138,3 +139,18 @@ def test_from_sources(tmp_path: Path, wheel: Path) -> None:
     assert set(theirs) == set(ours) - parts
     different = {name for name, one in theirs.items() if one.CRC != ours[name].CRC}
     assert {Path(name).name for name in different} <= {"WHEEL", "RECORD"}
+
+
+@pytest.mark.skipif(bool(debian.why_not()), reason=debian.why_not() or "debian")
+def test_a_system_that_is_too_old(tmp_path: Path, wheel: Path) -> None:
+    """Debian 11 has glibc 2.31 and Python 3.9: pip takes nothing there, but an installation may be seen from it."""
+    root = tmp_path / "debian"
+    debian.make(root, "bullseye", "python3")
+    with zipfile.ZipFile(wheel) as contents:
+        contents.extractall(root / "jitc-of-another")
+    for command in (["preload-path"], ["run", "--", "true"], ["status"]):
+        done = debian.run(root, "python3", "-m", "jitc", *command, PYTHONPATH="/jitc-of-another")
+        assert (done.returncode, done.stdout) == (1, "")
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("jitc: jitc needs glibc 2.34 or newer (Debian 12, Ubuntu 22.04, Red Hat 9)")
+        assert line.endswith("and this system has glibc 2.31")
