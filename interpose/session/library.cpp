@@ -34,7 +34,8 @@ const jitc_transport_api* load() {
   auto* get = reinterpret_cast<decltype(&jitc_transport_get)>(dlsym(library, "jitc_transport_get"));
   const jitc_transport_api* api = get == nullptr ? nullptr : get();
   if (api == nullptr || api->version != kVersion) {
-    message_once(std::string(kName) + " is of another version; install jitc again (in a checkout: make build)");
+    message_once(std::string(kName) +
+                 " is of another version; install jitc again (in a checkout: make build)");
     return nullptr;
   }
   return api;

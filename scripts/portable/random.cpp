@@ -1,5 +1,5 @@
-// A hidden arc4random for libstdc++.a, whose std::random_device calls it and which glibc has since 2.36 only. Called by:
-// nobody else. Linked into every library that is made portable (portable.cmake).
+// A hidden arc4random for libstdc++.a, whose std::random_device calls it and which glibc has since 2.36 only.
+// Called by: nobody else. Linked into every library that is made portable (portable.cmake).
 #include <sys/random.h>
 
 #include <cerrno>

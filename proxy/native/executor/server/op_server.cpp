@@ -29,8 +29,7 @@ const jitc_transport_server_api* open_transport(const std::string& path) {
   if (!library) throw Error("cannot load " + path + " (" + dlerror() + ")" + hint);
   const auto get =
       reinterpret_cast<decltype(&jitc_transport_server_get)>(dlsym(library, "jitc_transport_server_get"));
-  if (!get || get()->version != 2)
-    throw Error(path + " is of another version" + hint);
+  if (!get || get()->version != 2) throw Error(path + " is of another version" + hint);
   return get();
 }
 
