@@ -65,7 +65,7 @@ def _track(native: ctypes.CDLL) -> None:
 def load() -> ctypes.CDLL:
     """Loads the native part; ends the program if there is none for this PyTorch, and none can be built."""
     mine = f"this PyTorch ({torch.__version__})"
-    library, remedy = _library(), _remedy()
+    library, remedy = _library(), "run 'make build'" if installation.is_checkout() else installation.remedy()
     if not library.is_file():
         wrong_build.stop(f"{library} is missing: {remedy} with {mine}")
     try:
@@ -91,10 +91,6 @@ def _library() -> Path:
         return supply.provide(build) / LIBRARY.name
     except (supply.CannotBuild, supply.UnsafeStore) as error:
         wrong_build.stop(str(error))
-
-
-def _remedy() -> str:
-    return "run 'make build'" if installation.is_checkout() else "run 'jitc build-torch'"
 
 
 def _release(version: str) -> tuple[str, ...]:

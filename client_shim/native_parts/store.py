@@ -55,6 +55,7 @@ class Store:
         }  # fmt: skip
         (made / MANIFEST).write_text(json.dumps(said, indent=1) + "\n")
         for one in (*LIBRARIES, MANIFEST):
+            (made / one).chmod(0o644)  # whatever this process' umask is: all users of the package load it
             _to_disk(made / one)
         place = self.folder / name
         shutil.rmtree(place, ignore_errors=True)  # one that is not whole, or of another jitc
@@ -70,7 +71,10 @@ class Store:
 
     def open(self) -> None:
         """Makes the folder where there is none. Raises OSError, UnsafeStore."""
-        self.folder.mkdir(mode=0o700 if self.private else 0o777, parents=True, exist_ok=True)
+        new = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for one in () if self.private else new:
+            one.chmod(0o755)
         self._refuse_foreign()
 
     def _refuse_foreign(self) -> None:

@@ -52,8 +52,8 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
 def _refuse_what_cannot_work() -> None:
     if sys.platform != "linux" or platform.machine() != "x86_64":
         _refuse(f"jitc runs on Linux on x86-64 processors; this is {sys.platform} on {platform.machine()}")
-    if "musl" in sysconfig.get_config_var("HOST_GNU_TYPE") or not _glibc():
-        _refuse("jitc needs a system with glibc; this one has musl (Alpine), as PyTorch does: take Debian's image")
+    if "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or "") or not _glibc():
+        _refuse("jitc needs a system with glibc, as PyTorch does; this one has musl (Alpine): take an image of Debian")
     missing = _missing()
     if missing:
         names = [" ".join(one[kind] for one in missing) for kind in (_DEBIAN, _RED_HAT)]

@@ -24,6 +24,8 @@ import backend
 import parts
 import releases
 
+from jitc.client_shim.native_parts.compile import CannotBuild
+
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "wheel"
 #: The oldest glibc that the libraries need; tests/unit/test_portable.py reads what they do need.
@@ -167,4 +169,7 @@ def _output(*command: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (CannotBuild, OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"make wheel: {error}")

@@ -13,12 +13,12 @@ import hashlib
 import json
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import releases
 
 from jitc.client_shim.native_parts import compile, sources, torch_build
+from jitc.client_shim.native_parts.bar import Bar
 from jitc.client_shim.native_parts.store import MANIFEST, Store
 from jitc.client_shim.native_parts.torch_build import TorchBuild
 
@@ -57,18 +57,19 @@ def chosen(store: Store, wanted: tuple[str, ...], folder: Path) -> Path:
 
 
 def _make(store: Store, torch: TorchBuild, folder: Path) -> None:
-    began = time.monotonic()
-    print(f"== native part for PyTorch {torch.version}", flush=True)
+    bar = Bar(f"native part for PyTorch {torch.version}")
     name = _name(torch.release)
     made = store.folder / f"{name}.building"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
-    read = compile.build(torch, made, lambda done, whole: None, folder / "build.log")
+    try:
+        read = compile.build(torch, made, bar.show, folder / "build.log")
+    finally:
+        bar.end()
     store.add(name, made, [torch])
     note = _note(folder, torch.release)
     note.parent.mkdir(exist_ok=True)
     note.write_text(json.dumps({"headers": read, "digest": _digest(torch, read), "sources": sources.digest()}))
-    print(f"   {time.monotonic() - began:.0f} s", flush=True)
 
 
 def _share(store: Store, torch: TorchBuild, folder: Path) -> bool:

@@ -31,7 +31,7 @@ _MADE = "made"
 
 def headers(release: str, folder: Path) -> Path:
     """Returns the folder of a torch package that has headers alone, and beside it those of its CUDA runtime. Fetches
-    both unless they are there. Raises OSError, subprocess.CalledProcessError."""
+    both unless they are there. Raises OSError."""
     place = folder / release
     if not (place / _MADE).exists():
         shutil.rmtree(place, ignore_errors=True)
@@ -63,8 +63,10 @@ def _wheel(requirement: str) -> zipfile.ZipFile:
         sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--dry-run", "--no-deps",
         "--ignore-installed", "--only-binary=:all:", "--report", "-", requirement,
     ]  # fmt: skip
-    report = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    url = json.loads(report)["install"][0]["download_info"]["url"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise OSError(f"pip finds no {requirement}: {' '.join(done.stderr.split())[-500:]}")
+    url = json.loads(done.stdout)["install"][0]["download_info"]["url"]
     try:
         return zipfile.ZipFile(_Ranges(url))
     except urllib.error.HTTPError:

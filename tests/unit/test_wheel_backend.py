@@ -61,7 +61,10 @@ def test_a_header_is_missing(tmp_path: Path) -> None:
     [
         ("import platform; platform.machine = lambda: 'aarch64'", "this is linux on aarch64"),
         ("import sys; sys.platform = 'darwin'", "this is darwin on x86_64"),
-        ("import os; os.confstr = lambda name: None", "needs a system with glibc; this one has musl (Alpine)"),
+        (
+            "import os; os.confstr = lambda name: None",
+            "needs a system with glibc, as PyTorch does; this one has musl (Alpine)",
+        ),
         ("import sysconfig; sysconfig.get_config_var = lambda name: 'x86_64-pc-linux-musl'", "this one has musl"),
     ],
 )

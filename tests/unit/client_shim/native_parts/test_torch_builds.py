@@ -127,6 +127,25 @@ def test_a_users_store_that_others_may_write_is_refused(tmp_path: Path) -> None:
         mine.open()
 
 
+def test_all_users_can_load_what_one_has_built_into_the_package(tmp_path: Path) -> None:
+    """Also one whose umask lets nobody read."""
+    before = os.umask(0o077)
+    try:
+        store = Store(tmp_path / "lib" / "parts")
+        store.open()
+        made = store.folder / "made"
+        made.mkdir(mode=0o755)
+        made.chmod(0o755)  # as supply does
+        for library in LIBRARIES:
+            (made / library).write_text("")
+        place = store.add("p", made, [torch_package(tmp_path)])
+    finally:
+        os.umask(before)
+    modes = {path.relative_to(tmp_path): path.stat().st_mode & 0o777 for path in (tmp_path / "lib").rglob("*")}
+    assert {mode for path, mode in modes.items() if path.suffix} == {0o644} and len(modes) == 5
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "lib", store.folder, place)} == {0o755}
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
 def test_another_users_store_is_refused(tmp_path: Path) -> None:
     torch = torch_package(tmp_path)
