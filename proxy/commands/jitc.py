@@ -27,7 +27,6 @@ from .options import (
     NOT_PROVEN,
     USAGE,
     CommandError,
-    Parser,
     add_device_options,
     complain,
     new_file,
@@ -36,6 +35,7 @@ from .options import (
     seconds,
     socket_path,
 )
+from .parser import Parser, without_a_command
 
 #: Seconds that a fault without a trigger may take to fire.
 NOW_SECONDS = 10
@@ -149,20 +149,15 @@ def _preload_path(_: argparse.Namespace) -> int:
     return 0
 
 
-def _version(_: argparse.Namespace) -> int:
-    from importlib.metadata import PackageNotFoundError, version
+def _version(arguments: argparse.Namespace) -> int:
+    from .installed import version
 
-    try:
-        print(f"jitc {version('jitc')} (protocol {paths.PROTOCOL_VERSION})")
-    except PackageNotFoundError:
-        from jitc.client_shim.native_parts.installation import remedy
-
-        raise CommandError(f"jitc is not installed; {remedy()}") from None
+    print(json.dumps(version.document(), indent=2) if arguments.json else version.line())
     return 0
 
 
 def _build_torch(arguments: argparse.Namespace) -> int:
-    from .build_torch import run
+    from .installed.build_torch import run
 
     return run(arguments)
 
@@ -188,14 +183,15 @@ def _parser() -> argparse.ArgumentParser:
         description="A transparent CUDA/NCCL proxy: training survives faults without noticing.",
         epilog="Every command explains itself: jitc COMMAND --help.",
     )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    parser.set_defaults(act=lambda _: without_a_command(parser))
+    commands = parser.add_subparsers(metavar="COMMAND")
     for add in (_add_run, _add_questions, _add_inject, _add_validate, _add_gpu):
         add(commands)
-    for name, text, act in (
-        ("preload-path", "print the path for LD_PRELOAD", _preload_path),
-        ("version", "print the version", _version),
-    ):
-        commands.add_parser(name, help=text, description=text).set_defaults(act=act)
+    text = "print the path for LD_PRELOAD"
+    commands.add_parser("preload-path", help=text, description=text).set_defaults(act=_preload_path)
+    text = "print the version"
+    version = commands.add_parser("version", help=text, description=text)
+    _with_json(version).set_defaults(act=_version)
     _add_build_torch(commands)
     _add_demo(commands)
     return parser

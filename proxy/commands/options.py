@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 from jitc.ops.options.table import BOUNDARY_BUDGETS, GPUS_MOST, GROUPS, OPTIONS, OVERHEAD_PARTS, Default, Option
 from jitc.ops.options.values import (
@@ -49,16 +49,6 @@ class CommandError(Exception):
     def __init__(self, message: str, code: int = FAILED) -> None:
         super().__init__(message)
         self.code = code
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that accepts only whole option names; a mistake is one line, without the usage."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options, allow_abbrev=False)
-
-    def error(self, message: str) -> NoReturn:
-        sys.exit(complain(self.prog, f"{message} (see {self.prog} --help)", USAGE))
 
 
 def complain(command: str, message: str, code: int = FAILED) -> int:

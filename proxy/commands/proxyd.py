@@ -25,7 +25,6 @@ from .options import (
     FAILED,
     USAGE,
     CommandError,
-    Parser,
     add_device_options,
     check_device_options,
     chosen_socket,
@@ -33,6 +32,7 @@ from .options import (
     configured,
     socket_path,
 )
+from .parser import Parser
 from .private_service import die_with_parent
 from .respawn import ENDING, Respawn, sessions_are
 

@@ -12,15 +12,16 @@ from pathlib import Path
 from . import schema, tables
 from .node import Status
 from .report import Divergence, Injected, Race, Recovery, Report, Validation
+from .version import Version
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = FOLDER.parents[1] / "docs" / "cli.md"
 #: Documents of commands, by the command.
-DOCUMENTS: dict[str, type] = {"status": Status, "report": Report, "validate": Validation}
+DOCUMENTS: dict[str, type] = {"status": Status, "report": Report, "validate": Validation, "version": Version}
 #: Tables of the page, by the name in their marks.
 TABLES: dict[str, type] = {
     "status": Status, "recoveries": Recovery, "validations": Validation, "divergences": Divergence, "races": Race,
-    "injected": Injected,
+    "injected": Injected, "version": Version,
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """`jitc build-torch`: builds the native part for the PyTorch that is here before a program needs it.
 
-Called by: jitc.py, for images and for nodes without a compiler. Promise: where everybody's installation may be written,
-it lies there and serves all users; else it is this user's.
+Called by: ../jitc.py, for images and for nodes without a compiler. Promise: where everybody's installation may be
+written, it lies there and serves all users; else it is this user's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from jitc.client_shim.native_parts import installation, supply, torch_build
 from jitc.client_shim.native_parts.store import Store
 
-from .options import CommandError
+from ..options import CommandError
 
 
 def run(arguments: argparse.Namespace) -> int:

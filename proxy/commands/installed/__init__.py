@@ -1,0 +1,1 @@
+"""Commands about what is installed here: its versions, and the native part for its PyTorch."""
