@@ -356,7 +356,7 @@ def test_places_that_are_none(at: str, capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     "words",
     [
-        [], [""], ["fly"], ["statu"], ["status", "now"], ["status", "--js"], ["inject"], ["inject", "--gpu", "0"],
+        [""], ["fly"], ["statu"], ["status", "now"], ["status", "--js"], ["inject"], ["inject", "--gpu", "0"],
         ["inject", "meteor", "--gpu", "0"], ["inject", "", "--gpu", "0"], ["inject", "xid"], ["validate"],
         ["inject", "kill-worker", "stop-worker", "--gpu", "0"], ["report", "--json=1"], ["version", "--all"],
         ["preload-path", "x"], ["run"], ["run", "--"], ["run", "--", ""], ["run", "--", "/nonexistent/program"],
