@@ -32,7 +32,6 @@ _OF_PKG_CONFIG = ("pkg-config", "pkgconf-pkg-config")
 PROTOC = ("grpcio-tools==1.74.0; python_version < '3.14'", "grpcio-tools>=1.76; python_version >= '3.14'")
 
 build_sdist = _build.build_sdist
-build_editable = _build.build_editable
 get_requires_for_build_sdist = _build.get_requires_for_build_sdist
 get_requires_for_build_editable = _build.get_requires_for_build_editable
 prepare_metadata_for_build_editable = _build.prepare_metadata_for_build_editable
@@ -47,6 +46,12 @@ def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     _refuse_what_cannot_work()
     return _build.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
+    import editable
+
+    return editable.build(wheel_directory, config_settings)
 
 
 def _refuse_what_cannot_work() -> None:

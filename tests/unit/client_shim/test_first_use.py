@@ -33,6 +33,17 @@ dist.destroy_process_group()
 """
 
 
+NESTED = """
+import torch
+
+parts = [torch.arange(6.0).view(2, 3), torch.ones(1, 3)]
+torch.nested.nested_tensor(parts)
+before = torch.cuda.is_initialized()
+doubled = torch.nested.nested_tensor(parts, device="cuda") * 2
+print(before, torch.cuda.is_initialized(), doubled.to_padded_tensor(0.0).sum().item())
+"""
+
+
 def run(workplace: Workplace, program: str) -> tuple[list[str], str]:
     environ = workplace.service(1).env | {"LD_PRELOAD": str(PRELOAD)}
     done = subprocess.run(
@@ -52,3 +63,9 @@ def test_a_barrier(workplace: Workplace) -> None:
     """NCCL's is a sum of zeros that PyTorch makes below Python; gloo's is no use of CUDA."""
     said, errors = run(workplace, BARRIERS)
     assert said == ["False True 3.0"], errors
+
+
+def test_a_nested_tensor(workplace: Workplace) -> None:
+    """PyTorch moves its parts below Python; one on the CPU is no use of CUDA."""
+    said, errors = run(workplace, NESTED)
+    assert said == ["False True 36.0"], errors
