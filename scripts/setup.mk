@@ -28,7 +28,7 @@ $(STAMPS)/test-packages $(STAMPS)/containers: $(STAMPS)/system
 $(STAMPS)/venv: pyproject.toml $(STAMPS)/system
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(SHOW) venv python3 -m venv $(VENV)
 	@$(SHOW) torch $(PY) -m pip install '$(TORCH)' 'setuptools>=77,<82' 'scikit-build-core>=1.0,<2'
-	@$(SHOW) packages $(PY) -m pip install --no-build-isolation -C wheel.cmake=false -e '.[dev]'
+	@$(SHOW) packages $(PY) -m pip install --no-build-isolation -e '.[dev]'
 	@touch $@
 
 $(STAMPS)/protos: $(wildcard protos/jitc/v1/*.proto) $(STAMPS)/venv

@@ -33,7 +33,7 @@ PROTOC = ("grpcio-tools==1.74.0; python_version < '3.14'", "grpcio-tools>=1.76; 
 
 build_sdist = _build.build_sdist
 get_requires_for_build_sdist = _build.get_requires_for_build_sdist
-get_requires_for_build_editable = _build.get_requires_for_build_editable
+get_requires_for_build_editable = _build.get_requires_for_build_sdist  # nothing is compiled
 prepare_metadata_for_build_editable = _build.prepare_metadata_for_build_editable
 
 
