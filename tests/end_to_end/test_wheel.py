@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import grpc
 import pytest
 from toolkit import debian
+from toolkit.tree import ROOT
 from toolkit.wheel import environment, installed, made
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
@@ -139,6 +141,23 @@ def test_from_sources(tmp_path: Path, wheel: Path) -> None:
     assert set(theirs) == set(ours) - parts
     different = {name for name, one in theirs.items() if one.CRC != ours[name].CRC}
     assert {Path(name).name for name in different} <= {"WHEEL", "RECORD"}
+
+
+def test_the_oldest_pip_installs_the_checkout(tmp_path: Path) -> None:
+    """Ubuntu 22.04 has pip 22.0, as a new environment there has. The command is that of scripts/setup.mk."""
+    makefile = (ROOT / "scripts" / "setup.mk").read_text()
+    (words,) = re.findall(r"packages \$\(PY\) -m pip (install .*) -e", makefile)
+    python = tmp_path / "venv" / "bin" / "python"
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    for command in (
+        ["install", "pip==22.0.2"],
+        ["install", "scikit-build-core>=1.0,<2"],
+        [*words.split(), "--no-deps", "-e", ROOT],
+    ):
+        done = run(python, "-m", "pip", "--quiet", *command)
+        assert done.returncode == 0, done.stderr
+    found = run(python, "-c", "import jitc.client_shim as found; print(found.__file__)")
+    assert found.stdout.strip() == str(ROOT / "client_shim" / "__init__.py")
 
 
 @pytest.mark.skipif(bool(debian.why_not()), reason=debian.why_not() or "debian")
