@@ -34,7 +34,6 @@ PROTOC = ("grpcio-tools==1.74.0; python_version < '3.14'", "grpcio-tools>=1.76; 
 build_sdist = _build.build_sdist
 get_requires_for_build_sdist = _build.get_requires_for_build_sdist
 get_requires_for_build_editable = _build.get_requires_for_build_sdist  # nothing is compiled
-prepare_metadata_for_build_editable = _build.prepare_metadata_for_build_editable
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
@@ -46,6 +45,12 @@ def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     _refuse_what_cannot_work()
     return _build.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def prepare_metadata_for_build_editable(metadata_directory: str, config_settings: Any = None) -> str:
+    import editable
+
+    return editable.metadata(metadata_directory, config_settings)
 
 
 def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:

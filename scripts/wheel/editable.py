@@ -42,10 +42,15 @@ sys.meta_path.append(Finder)
 '''
 
 
+def metadata(folder: str, config_settings: Any) -> str:
+    """Writes the metadata; returns the name of its folder. CMake is not asked for: it may not be there yet."""
+    return _build.prepare_metadata_for_build_editable(folder, {**(config_settings or {}), "wheel.cmake": "false"})
+
+
 def build(wheel_directory: str, config_settings: Any) -> str:
     """Returns the wheel's name."""
     with tempfile.TemporaryDirectory() as place:
-        info = _build.prepare_metadata_for_build_editable(place, config_settings)
+        info = metadata(place, config_settings)
         files = {f"{info}/{path.relative_to(Path(place, info))}": path.read_bytes()
                  for path in sorted(Path(place, info).rglob("*")) if path.is_file()}  # fmt: skip
     files["_jitc_editable.py"] = _FINDER.format(packages=_packages()).encode()
