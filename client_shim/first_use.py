@@ -14,38 +14,32 @@ from typing import Any
 
 def initialize_before(torch: Any) -> None:
     """Installs this once per process, before CUDA is used."""
-    _wrap(torch.cuda.CUDAGraph, "capture_begin", torch.cuda._lazy_init, lambda _graph: True)
-    _wrap_nested(torch)
+    cuda = torch.device("cuda")
+
+    def is_on_cuda(*_: Any, device: Any = None, **__: Any) -> bool:
+        return device is not None and torch.device(device).type == cuda.type
+
+    def is_nccl(group: Any, *_: Any, **__: Any) -> bool:
+        return cuda in group._device_types and bool(group._get_backend(cuda).name() == "nccl")
+
+    def always(*_: Any, **__: Any) -> bool:
+        return True
+
+    _wrap(torch.cuda.CUDAGraph, "capture_begin", torch.cuda._lazy_init, always)
+    _wrap(torch._C._nested, "nested_tensor", torch.cuda._lazy_init, is_on_cuda)
     if torch.distributed.is_available() and torch.distributed.is_nccl_available():
-        cuda = torch.device("cuda")
-
-        def is_nccl(group: Any) -> bool:
-            return cuda in group._device_types and bool(group._get_backend(cuda).name() == "nccl")
-
         _wrap(torch.distributed.ProcessGroup, "barrier", torch.cuda._lazy_init, is_nccl)
-        _wrap(torch.distributed.ProcessGroupNCCL, "barrier", torch.cuda._lazy_init, lambda _group: True)
+        _wrap(torch.distributed.ProcessGroupNCCL, "barrier", torch.cuda._lazy_init, always)
 
 
-def _wrap_nested(torch: Any) -> None:
-    make = torch._C._nested.nested_tensor
+def _wrap(owner: Any, name: str, initialize: Callable[[], None], concerns_gpus: Callable[..., bool]) -> None:
+    """Replaces a function or method by one that initializes first if its arguments concern GPUs."""
+    function = getattr(owner, name)
 
-    @functools.wraps(make)
+    @functools.wraps(function)
     def initialized(*arguments: Any, **keywords: Any) -> Any:
-        device = keywords.get("device")
-        if device is not None and torch.device(device).type == "cuda":
-            torch.cuda._lazy_init()
-        return make(*arguments, **keywords)
-
-    torch._C._nested.nested_tensor = initialized
-
-
-def _wrap(owner: Any, name: str, initialize: Callable[[], None], concerns_gpus: Callable[[Any], bool]) -> None:
-    method = getattr(owner, name)
-
-    @functools.wraps(method)
-    def initialized(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        if concerns_gpus(self):
+        if concerns_gpus(*arguments, **keywords):
             initialize()
-        return method(self, *arguments, **keywords)
+        return function(*arguments, **keywords)
 
     setattr(owner, name, initialized)

@@ -20,7 +20,7 @@ from typing import Any
 from . import sources
 from .torch_build import TorchBuild
 
-LIBRARIES = ("libjitc_torch.so", "libjitc_operators.so")
+LIBRARIES = tuple(one.name for one in sources.LIBRARIES)
 MANIFEST = "part.json"
 _FORMAT = 1
 
