@@ -60,7 +60,7 @@ def _check_order(socket: str, code: int) -> int:
     """Prints how many races the service has reported; returns RACES if the program itself succeeded."""
     from jitc.v1.control_pb2 import ReportRequest, StatusRequest
 
-    from .ask import ask
+    from .questions.ask import ask
 
     deadline = time.monotonic() + LAST_OPS_SECONDS
     while time.monotonic() < deadline:  # what the program has sent last is looked at when its sessions end

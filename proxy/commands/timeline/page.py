@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from ...health import races
 from ...protection.determinism.differences import differences_text
-from ..text import from_peers, size
+from ..questions.text import from_peers, size
 from .chart import jobs_chart, recovery_chart
 from .html import Child, document, element, lines, table
 from .model import ACTIVITIES, PHASES, Recovery, recoveries

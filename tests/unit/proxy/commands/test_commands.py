@@ -21,8 +21,8 @@ from toolkit.documents import differences, example
 
 from jitc.proxy.commands import jitc as cli
 from jitc.proxy.commands import proxyd
-from jitc.proxy.commands import text as cli_text
-from jitc.proxy.commands.trigger import parse_trigger
+from jitc.proxy.commands.questions import text as cli_text
+from jitc.proxy.commands.questions.trigger import parse_trigger
 from jitc.proxy.common import rpc
 from jitc.v1 import control_pb2
 

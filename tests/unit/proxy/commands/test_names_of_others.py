@@ -11,8 +11,8 @@ import pytest
 from made_report import hostile
 from standin_client import PROXYD, Client, config
 
-from jitc.proxy.commands import jitc as commands
-from jitc.proxy.commands import text
+from jitc.proxy.commands.questions import command as commands
+from jitc.proxy.commands.questions import text
 from jitc.proxy.commands.timeline.trace import trace
 from jitc.proxy.common.printable import LINE, printable
 from jitc.proxy.service import Service

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jitc.proxy.commands.options import CommandError
-from jitc.proxy.commands.output import write
+from jitc.proxy.commands.questions.output import write
 
 
 def names(folder: Path) -> list[str]:

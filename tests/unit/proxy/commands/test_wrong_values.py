@@ -21,10 +21,10 @@ from toolkit.waiting import stop_process
 
 from jitc.ops.options.values import Size
 from jitc.proxy import service
-from jitc.proxy.commands import ask as cli_ask
 from jitc.proxy.commands import jitc as cli
 from jitc.proxy.commands import proxyd
 from jitc.proxy.commands.options import size
+from jitc.proxy.commands.questions import ask as cli_ask
 from jitc.proxy.common.config import Config
 
 BIN = Path(sys.executable).parent

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from toolkit.documents import differences, example
 
-from jitc.proxy.commands import text as cli_text
+from jitc.proxy.commands.questions import text as cli_text
 from jitc.proxy.health.races import KEPT, Races, lines
 from jitc.proxy.node.registry import Registry
 from jitc.v1.control_pb2 import RaceReport, RaceSide

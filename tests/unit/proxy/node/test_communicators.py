@@ -12,7 +12,7 @@ import pytest
 from standin_client import Client, absences, config, structures, wait_until
 from toolkit.program import ProgramProcess
 
-from jitc.proxy.commands import text as cli_text
+from jitc.proxy.commands.questions import text as cli_text
 from jitc.proxy.common import rpc
 from jitc.proxy.common.config import SLOTS
 from jitc.proxy.common.shared_memory import NoSpace

@@ -1,6 +1,6 @@
 """Sends one request of the `jitc` command to the service.
 
-Called by: jitc.py. Promise: whatever is behind the socket, the caller gets an answer, or one line that names the
+Called by: command.py. Promise: whatever is behind the socket, the caller gets an answer, or one line that names the
 problem; only a call without a time limit to a jitc-proxyd that answers waits longer.
 """
 
@@ -13,7 +13,7 @@ import stat
 import struct
 from typing import TYPE_CHECKING, Any
 
-from .options import FAILED, NO_SERVICE, USAGE, CommandError, chosen_socket
+from ..options import FAILED, NO_SERVICE, USAGE, CommandError, chosen_socket
 
 if TYPE_CHECKING:
     import grpc
@@ -36,8 +36,8 @@ def ask(named: str | None, method: str, request: Any, seconds: float | None = CA
 
     from jitc.v1.control_pb2 import DescribeRequest
 
-    from ..common import rpc
-    from ..common.paths import PROTOCOL_VERSION
+    from ...common import rpc
+    from ...common.paths import PROTOCOL_VERSION
 
     with rpc.channel(path) as channel:
         try:
@@ -91,7 +91,7 @@ def _say_hello(path: str) -> None:
 def _meaning(path: str, error: grpc.RpcError) -> CommandError:
     import grpc
 
-    from ..common import rpc
+    from ...common import rpc
 
     code, details = rpc.status_of(error)
     if code is grpc.StatusCode.UNAVAILABLE:

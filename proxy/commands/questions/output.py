@@ -1,6 +1,6 @@
 """Writes a document to a file, or to standard output.
 
-Called by: jitc.py. Promise: the file has the whole document, or is unchanged; any failure is one line that names the
+Called by: command.py. Promise: the file has the whole document, or is unchanged; any failure is one line that names the
 file.
 """
 
@@ -12,7 +12,7 @@ import stat
 import sys
 import tempfile
 
-from .options import CommandError
+from ..options import CommandError
 
 STANDARD_OUTPUT = "-"
 

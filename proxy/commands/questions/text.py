@@ -1,4 +1,4 @@
-"""The jitc command's documents as text. Called by: jitc.py."""
+"""The jitc command's documents as text. Called by: command.py."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
-from ..common.printable import LINE, printable
-from ..health import races
-from ..protection.determinism.differences import differences_text
-from ..recovery.report import NOTHING_TO_COMPARE, PROVEN
+from ...common.printable import LINE, printable
+from ...health import races
+from ...protection.determinism.differences import differences_text
+from ...recovery.report import NOTHING_TO_COMPARE, PROVEN
 
 
 def status(document: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""When a fault happens, as `jitc inject KIND --at TRIGGER` is told. Called by: jitc.py."""
+"""When a fault happens, as `jitc inject KIND --at TRIGGER` is told. Called by: command.py."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from jitc.ops.faults import KINDS, LONELY_SKIP, PHASES, wrong_trigger
 from jitc.ops.options.values import Number
 from jitc.v1.control_pb2 import Fault
 
-from .options import USAGE, CommandError, number, shown
-from .parser import meant
+from ..options import USAGE, CommandError, number, shown
+from ..parser import meant
 
 _TRIGGERS = "write boundary=12,phase=backward[,skip=5], op=1234 or after=100"
 #: What a trigger's numbers are called in the message, and the least of each.
