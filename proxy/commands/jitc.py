@@ -18,9 +18,10 @@ from typing import Any
 from jitc.ops.options.values import Number
 
 from ..common import paths
-from .options import FAILED, CommandError, add_device_options, complain, new_file, number
-from .parser import Parser, without_a_command
+from .options import FAILED, CommandError, complain, new_file, number
+from .parser import Parser, examples, without_a_command
 from .questions.command import add_gpu, add_inject, add_questions, with_json
+from .settings.service import add_device_options
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -82,24 +83,53 @@ def _demo(arguments: argparse.Namespace) -> int:
 # -- parsers --------------------------------------------------------------------------------------
 
 
-def _parser() -> argparse.ArgumentParser:
+#: The first command below each heading of the help.
+HEADINGS = {
+    "run": "programs", "status": "the service", "version": "the installation", "inject": "tests of a recovery",
+}  # fmt: skip
+
+
+def _parser() -> Parser:
     parser = Parser(
         prog="jitc",
         description="A transparent CUDA/NCCL proxy: training survives faults without noticing.",
-        epilog="Every command explains itself: jitc COMMAND --help.",
+        epilog=examples(
+            "jitc demo                    see a fault and its recovery",
+            "jitc run -- python train.py  train on a software GPU",
+            "jitc status                  see what a jitc-proxyd serves",
+            "jitc COMMAND --help          every command explains itself",
+        ),
     )
     parser.set_defaults(act=lambda _: without_a_command(parser))
-    commands = parser.add_subparsers(metavar="COMMAND")
-    for add in (_add_run, add_questions, add_gpu, add_inject):
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    commands.headings = HEADINGS  # type: ignore[attr-defined]  # see parser.py
+    for add in (
+        _add_run,
+        _add_demo,
+        add_questions,
+        add_gpu,
+        _add_version,
+        _add_preload_path,
+        _add_build_torch,
+        add_inject,
+    ):
         add(commands)
-    text = "print the path for LD_PRELOAD"
-    commands.add_parser("preload-path", help=text, description=text).set_defaults(act=_preload_path)
+    return parser
+
+
+def _add_version(commands: Any) -> None:
     text = "print the version"
     version = commands.add_parser("version", help=text, description=text)
     with_json(version).set_defaults(act=_version)
-    _add_build_torch(commands)
-    _add_demo(commands)
-    return parser
+
+
+def _add_preload_path(commands: Any) -> None:
+    text = "print the path for LD_PRELOAD"
+    preload = commands.add_parser(
+        "preload-path", help=text, description=text,
+        epilog=examples("LD_PRELOAD=$(jitc preload-path) torchrun --nproc-per-node 2 train.py"),
+    )  # fmt: skip
+    preload.set_defaults(act=_preload_path)
 
 
 def _add_run(commands: Any) -> None:
@@ -108,6 +138,12 @@ def _add_run(commands: Any) -> None:
         description="Starts a service of its own, runs the program with the interposer preloaded, and cleans up. "
         "Output and exit status are the program's.",
         usage="jitc run [options] -- PROGRAM [ARGUMENT ...]",
+        epilog=examples(
+            "jitc run -- python train.py",
+            "jitc run --gpus 2 -- torchrun --nproc-per-node 2 train.py",
+            "jitc run --device cuda --spare-gpus 1 -- bash train.sh",
+            "jitc run --check-order -- python train.py    exit status 4: a race",
+        ),
     )  # fmt: skip
     add_device_options(run)
     run.add_argument(
@@ -123,6 +159,7 @@ def _add_build_torch(commands: Any) -> None:
         "build-torch", help="build jitc's part for the PyTorch that is installed",
         description="Builds the native part of jitc for the PyTorch that is installed here, unless there is one, and "
         "prints its folder. It is built at its first use otherwise, which takes minutes and a C++ compiler.",
+        epilog=examples("RUN pip install torch jitc && jitc build-torch   in an image"),
     )  # fmt: skip
     build.add_argument("--user", action="store_true", help="for this user alone, also where jitc could keep it for all")
     build.set_defaults(act=_build_torch)

@@ -1,8 +1,8 @@
-"""The commands' options: how they are parsed, and the one-line message about a wrong value.
+"""Values on the command line: how they are parsed, and the one-line message about a wrong one.
 
-Called by: proxyd.py, jitc.py, run.py, demo/command.py. Promises: a service can be started with any value that is
-accepted here; a mistake is one line on standard error that names the allowed values, with exit status 2; nothing heavy
-is imported before it is needed.
+Called by: all commands, `settings/`. Promises: a service can be started with any value that is accepted here; a mistake
+is one line on standard error that names the allowed values, with exit status 2; nothing heavy is imported before it is
+needed.
 """
 
 from __future__ import annotations
@@ -13,23 +13,9 @@ import re
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
-from jitc.ops.options.table import BOUNDARY_BUDGETS, GPUS_MOST, GROUPS, OPTIONS, OVERHEAD_PARTS, Default, Option
-from jitc.ops.options.values import (
-    Choice,
-    File,
-    Flag,
-    Folder,
-    Number,
-    Percent,
-    Seconds,
-    Size,
-    Values,
-    size_text,
-)  # fmt: skip
+from jitc.ops.options.values import Number, Percent, Seconds, Size, size_text
 
-from ..backends import KINDS
 from ..common import paths
 from ..keeper.socket_lock import PATH_LIMIT
 
@@ -187,107 +173,3 @@ def library_file(text: str) -> str:
     if not os.path.isfile(text):
         raise argparse.ArgumentTypeError(f"{shown(text)}: there is no such file")
     return os.path.abspath(text)
-
-
-# -- options of a service ---------------------------------------------------------------------------
-
-
-def add_device_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that jitc-proxyd and `jitc run` share (protos/ops/options/table.py), in groups."""
-    groups = {title: parser.add_argument_group(title) for title in GROUPS}
-    for one in OPTIONS:
-        _add(groups[one.group], one)
-
-
-def _add(group: argparse._ArgumentGroup, option: Option) -> None:
-    devices = f"{option.devices[0]}: " if option.devices else ""
-    text = f"{devices}{option.help} ({option.without_it})".replace("%", "%%")
-    name, values = f"--{option.name}", option.values
-    if isinstance(values, Flag):
-        group.add_argument(name, action="store_true", help=text)
-    elif isinstance(values, Choice):
-        group.add_argument(name, choices=values.words, default=option.default, help=text)
-    else:
-        parse, unsaid = _parser_of(values), _unsaid(option)
-        group.add_argument(name, type=parse, default=unsaid, metavar=values.metavar, help=text)
-
-
-def _parser_of(values: Values) -> Callable[[str], Any]:
-    match values:
-        case Number():
-            return number(values)
-        case Seconds():
-            return seconds(values)
-        case Percent():
-            return percent(values)
-        case Size():
-            return size(values)
-        case Folder():
-            return writable_folder
-        case File():
-            return library_file
-        case Choice() | Flag():
-            raise TypeError("argparse parses these itself")
-
-
-def check_device_options(arguments: argparse.Namespace) -> None:
-    """Checks combinations of options. Raises CommandError."""
-    for option in OPTIONS:
-        if option.devices and arguments.device not in option.devices and _is_given(arguments, option):
-            because = f": {option.because}" if option.because else ""
-            raise CommandError(f"--{option.name} goes with --device {option.devices[0]}{because}", USAGE)
-    if arguments.spare_gpus and arguments.workers_per_gpu > 1:
-        raise CommandError("--spare-gpus does not go with --workers-per-gpu: a spare GPU is a whole one", USAGE)
-    usual = GPUS_MOST if KINDS[arguments.device].runs_kernels else 1
-    if arguments.spare_gpus >= (arguments.gpus or usual):
-        raise CommandError("--spare-gpus is less than --gpus: at least one GPU is for programs", USAGE)
-    if arguments.gpus * arguments.workers_per_gpu > GPUS_MOST:
-        raise CommandError(f"--gpus times --workers-per-gpu is at most {GPUS_MOST}", USAGE)
-
-
-def configured(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Returns the configuration's fields that the options set (jitc.ops.options.generated_fields)."""
-    fields: dict[str, Any] = {}
-    for option in OPTIONS:
-        value = _value(arguments, option)
-        if isinstance(option.values, File):
-            fields.setdefault(option.field, {}).update({option.name: value} if value else {})
-        elif isinstance(option.values, Percent):
-            fields[option.field] = _share(arguments, option)
-        else:
-            fields[option.field] = value
-    fields.pop("")
-    return fields
-
-
-def _share(arguments: argparse.Namespace, option: Option) -> float:
-    """Returns a share of a job's time: the option's, otherwise its part of --overhead, otherwise its default."""
-    percent: float | None = _value(arguments, option)
-    if percent is None and arguments.overhead is not None and option.field:
-        percent = arguments.overhead * OVERHEAD_PARTS[option.field]
-    if percent is None:
-        percent = BOUNDARY_BUDGETS[arguments.device] if option.default is None else float(option.default)
-    return percent / 100
-
-
-def _value(arguments: argparse.Namespace, option: Option) -> Any:
-    return getattr(arguments, option.name.replace("-", "_"))
-
-
-def _is_given(arguments: argparse.Namespace, option: Option) -> bool:
-    return bool(_value(arguments, option) != _unsaid(option))
-
-
-def _unsaid(option: Option) -> Default:
-    """Returns the value if the option is not given: none for a budget, which may follow from --overhead."""
-    return None if isinstance(option.values, Percent) else option.default
-
-
-def device_words(arguments: argparse.Namespace) -> list[str]:
-    """Returns the options of add_device_options as words, to start a service with them."""
-    words = []
-    for option in OPTIONS:
-        value = _value(arguments, option)
-        if _is_given(arguments, option):
-            words += [f"--{option.name}", *([] if value is True else [str(value)])]
-    return words

@@ -77,6 +77,15 @@ class _Version(argparse.Action):
 class _Help(argparse.HelpFormatter):
     """Breaks lines between words alone: an option's name is one. Keeps the lines of a text with lines of its own."""
 
+    def _format_action(self, action: argparse.Action) -> str:
+        text = super()._format_action(action)
+        headings: dict[str, str] = getattr(action, "headings", {})
+        for name, heading in headings.items():  # before the first command below each
+            text = re.sub(rf"^    {name}\b", f"\n  {heading}:\n\\g<0>", text, count=1, flags=re.MULTILINE)
+        if headings:
+            text = text.partition("\n")[2]  # without the line that says COMMAND
+        return text
+
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
 
@@ -86,6 +95,11 @@ class _Help(argparse.HelpFormatter):
         return textwrap.fill(
             text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
         )
+
+
+def examples(*lines: str) -> str:
+    """Returns the end of a help text: commands to try, a comment behind some of them."""
+    return "\n".join(["examples:", *(f"  {one}" for one in lines)])
 
 
 def without_a_command(parser: Parser) -> int:

@@ -21,20 +21,12 @@ from typing import TYPE_CHECKING
 
 from ..backends import KINDS
 from ..common import paths, standard_streams
-from .options import (
-    FAILED,
-    USAGE,
-    CommandError,
-    add_device_options,
-    check_device_options,
-    chosen_socket,
-    complain,
-    configured,
-    socket_path,
-)
-from .parser import Parser
+from .options import FAILED, USAGE, CommandError, chosen_socket, complain, socket_path
+from .parser import Parser, examples
 from .private_service import die_with_parent
 from .respawn import ENDING, Respawn, sessions_are
+from .settings.service import add_device_options, configured, device_words, resolve_device_options
+from .settings.setting import SERVICE_SETTINGS
 
 if TYPE_CHECKING:
     from ..common.config import Config
@@ -51,16 +43,17 @@ def main(argv: list[str] | None = None) -> int:
         config = _config(arguments)
     except CommandError as error:
         return complain("jitc-proxyd", str(error), error.code)
+    if arguments.print_config:
+        return _print_config(arguments, config.socket)
     standard_streams.shield()
     if arguments.die_with_parent:
         die_with_parent(os.getppid())
-    words = [one for one in (sys.argv[1:] if argv is None else argv) if one not in ("--respawn", "--replace")]
-    for option in {"--stand-by", "--left"} & set(words):
-        del words[words.index(option) : words.index(option) + 2]
+    words = [*device_words(arguments), "--socket", config.socket]
     if arguments.stay:
         return _stay(config)
     if arguments.respawn:
-        return _respawned(words, arguments, config)
+        return Respawn(words, ["--replace"] * arguments.replace, config.private_directory()).run()
+    words += ["--die-with-parent"] * arguments.die_with_parent
     keeper = None
     if arguments.stand_by is not None:
         from .hand_over import stood_by
@@ -132,7 +125,7 @@ def _config(arguments: argparse.Namespace) -> Config:
     """Returns the configuration. Raises CommandError."""
     from ..common.config import Config
 
-    check_device_options(arguments)
+    resolve_device_options(arguments, SERVICE_SETTINGS)
     return Config(socket=chosen_socket(arguments.socket), **configured(arguments))
 
 
@@ -186,8 +179,16 @@ def notify(state: str) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="jitc-proxyd",
+        usage="jitc-proxyd [option ...]",
         description="The jitc node service: owns the GPUs, serves training processes that run with the "
-        "interposer preloaded, and recovers them from faults.",
+        "interposer preloaded, and recovers them from faults. Each option is also a variable of the environment "
+        "(--gpus: JITC_GPUS) and a line of the configuration (gpus = 2); the first of the three counts.",
+        epilog=examples(
+            "jitc-proxyd --device cuda",
+            "jitc-proxyd --device cuda --spare-gpus 1 --respawn",
+            "jitc-proxyd --device software --gpus 2 --socket /tmp/jitc/s",
+            "jitc-proxyd --config /etc/jitc/jitc.toml --print-config",
+        ),
     )
     add_device_options(parser)
     parser.add_argument(
@@ -198,7 +199,11 @@ def _parser() -> argparse.ArgumentParser:
         "--replace", action="store_true", help="take over from a jitc-proxyd that serves this socket: its jobs go on"
     )
     parser.add_argument(
-        "--respawn", action="store_true", help="stay beside the service, and start it again when it is killed"
+        "--respawn", action=argparse.BooleanOptionalAction,
+        help="stay beside the service, and start it again when it is killed",
+    )  # fmt: skip
+    parser.add_argument(
+        "--print-config", action="store_true", help="print each option's value and where it comes from, and exit"
     )
     parser.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)
@@ -220,9 +225,14 @@ def _fix_layout() -> None:
     fix_layout()  # where that is refused, each worker does it by itself (worker/layout.py)
 
 
-def _respawned(words: list[str], arguments: argparse.Namespace, config: Config) -> int:
-    passed = [one for one in words if one != "--die-with-parent"]
-    return Respawn(passed, ["--replace"] * arguments.replace, config.private_directory()).run()
+def _print_config(arguments: argparse.Namespace, socket: str) -> int:
+    from .settings.printed import printed
+
+    try:
+        print(printed(arguments, socket), flush=True)
+    except OSError as error:
+        return FAILED if isinstance(error, BrokenPipeError) else complain("jitc-proxyd", str(error))
+    return 0
 
 
 if __name__ == "__main__":

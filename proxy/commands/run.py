@@ -19,8 +19,9 @@ from pathlib import Path
 
 from ..common import paths
 from ..keeper.socket_lock import PATH_LIMIT
-from .options import RACES, USAGE, CommandError, check_device_options, device_words, shown
+from .options import RACES, USAGE, CommandError, shown
 from .private_service import private_service
+from .settings.service import device_words, resolve_device_options
 
 #: How long a program's sessions may take to end, once it has ended.
 LAST_OPS_SECONDS = 20
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError("no program given; write jitc run --device software --gpus 2 -- PROGRAM ...", USAGE)
     if shutil.which(program[0]) is None:
         raise CommandError(f"cannot run {shown(program[0])}: there is no such program", USAGE)
-    check_device_options(arguments)
+    resolve_device_options(arguments)
     preload = paths.preload_library()
     _make_operators_ready(arguments.device)
     child = _Child()

@@ -58,14 +58,14 @@ class ServiceOptions:
     #: Numbers that a program has read and that differ in a replay end it (strict), or are tolerated within a bound
     #: (tolerant); auto: depends on the job's validations.
     replay_mismatch: str = "auto"
+    #: Paths of NVIDIA's libraries that were named, by their options' names; the others are looked for.
+    libraries: Mapping[str, str] = field(default_factory=dict)
     #: Sums are added in another order each time, as on GPUs; 0: never.
     noise: int = 0
     #: Reports ops of a program that touch the same memory, one of them writing, with no order between them.
     check_order: bool = False
     #: Delays streams, reports and answers at random, to find code that depends on timing; 0: never.
     shuffle: int = 0
-    #: Paths of NVIDIA's libraries that were named, by their options' names; the others are looked for.
-    libraries: Mapping[str, str] = field(default_factory=dict)
 
 
 #: Fields that sessions, their memory and their workers depend on, and how their options are called.
@@ -81,10 +81,10 @@ BINDING = {
     "images_limit": "--images-limit",
     "pinned_bytes": "--pinned-limit",
     "spill_bytes": "--spill-limit",
+    "libraries": "libraries",
     "noise": "--noise",
     "check_order": "--check-order",
     "shuffle": "--shuffle",
-    "libraries": "libraries",
 }
 #: Fields that workers are given.
 OF_WORKERS = (

@@ -45,8 +45,8 @@ Default = int | float | str | bool | None
 
 # -- the options --------------------------------------------------------------------------------------------
 
-DEVICES, ROOM, FAULTS, CHECKS, LIBRARIES = GROUPS = (
-    "devices", "limits", "faults", "what programs take for granted", "NVIDIA's libraries",
+DEVICES, ROOM, FAULTS, DETERMINISM, LIBRARIES, TESTS = GROUPS = (
+    "devices", "limits", "faults", "determinism", "NVIDIA's libraries", "tests of a program",
 )  # fmt: skip
 SOFTWARE, CUDA = ("software",), ("cuda",)
 
@@ -173,34 +173,20 @@ OPTIONS = (
     Option(
         "validate-every", "validate_every", Number(0, (1 << 31) - 1), 1000,
         "optimizer steps between two validations of a job, at least: a minibatch is run twice and compared; 0: never",
-        FAULTS,
+        DETERMINISM,
     ),
     Option(
         "validate-budget", "validate_share", Percent("any"), 0.1,
-        "percent of a job's time for validations after its first one, which then come less often", FAULTS,
+        "percent of a job's time for validations after its first one, which then come less often", DETERMINISM,
     ),
     Option(
         "heal-replicas", "heal_replicas", Flag(), False,
-        "a rank whose block differs from the majority of former replicas takes the majority's bytes", FAULTS,
+        "a rank whose block differs from the majority of former replicas takes the majority's bytes", DETERMINISM,
     ),
     Option(
         "replay-mismatch", "replay_mismatch", Choice(MISMATCHES), AUTO,
         "numbers that a program has read and that differ in a replay end it (strict), or are tolerated within a bound "
-        "(tolerant); auto: depends on the job's validations", FAULTS,
-    ),
-    Option(
-        "noise", "noise", SEED, 0, "sums are added in another order each time, as on GPUs; 0: never", CHECKS,
-        devices=SOFTWARE, because="a GPU needs none", binding=True, worker=True,
-    ),
-    Option(
-        "check-order", "check_order", Flag(), False,
-        "reports ops of a program that touch the same memory, one of them writing, with no order between them", CHECKS,
-        devices=SOFTWARE, because="the memory that a kernel touches is unknown", binding=True, worker=True,
-    ),
-    Option(
-        "shuffle", "shuffle", SEED, 0,
-        "delays streams, reports and answers at random, to find code that depends on timing; 0: never", CHECKS,
-        devices=SOFTWARE, binding=True, worker=True,
+        "(tolerant); auto: depends on the job's validations", DETERMINISM,
     ),
     _library("driver", "libcuda.so.1"),
     _library("nccl", "libnccl.so.2"),
@@ -208,6 +194,20 @@ OPTIONS = (
     _library("cublaslt", "libcublasLt"),
     _library("nvrtc", "libnvrtc"),
     _library("cudnn", "libcudnn.so.9"),
+    Option(
+        "noise", "noise", SEED, 0, "sums are added in another order each time, as on GPUs; 0: never", TESTS,
+        devices=SOFTWARE, because="a GPU needs none", binding=True, worker=True,
+    ),
+    Option(
+        "check-order", "check_order", Flag(), False,
+        "reports ops of a program that touch the same memory, one of them writing, with no order between them", TESTS,
+        devices=SOFTWARE, because="the memory that a kernel touches is unknown", binding=True, worker=True,
+    ),
+    Option(
+        "shuffle", "shuffle", SEED, 0,
+        "delays streams, reports and answers at random, to find code that depends on timing; 0: never", TESTS,
+        devices=SOFTWARE, binding=True, worker=True,
+    ),
 )  # fmt: skip
 BY_NAME = {one.name: one for one in OPTIONS}
 

@@ -39,7 +39,7 @@ def service(folder: Path, gpus: int) -> Iterator[str]:
     """Starts a jitc-proxyd for the demo alone; yields its socket."""
     socket = str(folder / "proxyd.sock")
     log = folder / "proxyd.log"
-    options = ["--die-with-parent", "--device", "software", "--gpus", str(gpus), "--socket", socket]
+    options = ["--resolved", "--die-with-parent", "--device", "software", "--gpus", str(gpus), "--socket", socket]
     command = [sys.executable, "-m", "jitc.proxy.commands.proxyd", *options]
     env = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NOTIFY_SOCKET")}
     with log.open("wb") as output:

@@ -38,14 +38,14 @@ def warm() -> dict[str, Any]:
 
 def discover(*words: str) -> dict[str, Any]:
     from jitc.proxy.backends import open_backend
-    from jitc.proxy.commands.proxyd import add_device_options
+    from jitc.proxy.commands.settings.service import add_device_options
     from jitc.proxy.common.config import Config
 
     parser = argparse.ArgumentParser()
     add_device_options(parser)
     given = parser.parse_args(["--device", "cuda", *words])
     named = {name: path for name in _LIBRARIES if (path := getattr(given, name))}
-    backend: Any = open_backend(Config(socket="/nowhere", device="cuda", gpus=given.gpus, libraries=named))
+    backend: Any = open_backend(Config(socket="/nowhere", device="cuda", gpus=given.gpus or 0, libraries=named))
     told = backend.assignment(0)
     return {
         "gpus": [

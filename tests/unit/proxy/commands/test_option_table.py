@@ -8,11 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from option_rig import other_value
 
 from jitc.ops.options.generated_fields import BINDING, OF_WORKERS, ServiceOptions
 from jitc.ops.options.table import GROUPS, OPTIONS, OVERHEAD_PARTS, Option
-from jitc.ops.options.values import Choice, File, Flag, Folder, Number, Percent, Seconds, Size
-from jitc.proxy.commands.options import add_device_options, configured, device_words
+from jitc.proxy.commands.settings.resolve import resolve
+from jitc.proxy.commands.settings.service import (
+    add_device_options,
+    configured,
+    device_words,
+)
+from jitc.proxy.commands.settings.setting import DEVICE_SETTINGS
 from jitc.proxy.common.config import Config
 
 FIELDS = {one.name for one in fields(ServiceOptions)}
@@ -22,22 +28,13 @@ BUDGETS = [one for one in OPTIONS if one.field in OVERHEAD_PARTS]
 def parsed(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     add_device_options(parser)
-    return parser.parse_args(words)
+    arguments = parser.parse_args(words)
+    resolve(arguments, DEVICE_SETTINGS)
+    return arguments
 
 
 def config(*words: str) -> Config:
     return Config("s", **configured(parsed(*words)))
-
-
-def other_value(option: Option, folder: Path) -> str:
-    """One that is accepted and is not the default, as it is written."""
-    values, file = option.values, folder / f"lib{option.name}.so"
-    file.touch()
-    if isinstance(values, Number | Seconds | Size):
-        return f"{values.most if option.default == values.least else values.least}"
-    if isinstance(values, Choice):
-        return next(one for one in values.words if one != option.default)
-    return {Percent: "2.5", Flag: "", Folder: str(folder), File: str(file)}[type(values)]
 
 
 def words_of(option: Option, folder: Path) -> list[str]:
