@@ -28,6 +28,7 @@ from ..ranks.states import OUTSIDE, SessionEvent, SessionState
 from . import descriptors
 from .addresses import Addresses, free
 from .gpus import Gpu, state_of, workers_of
+from .job_names import JobNames
 from .joins.communicators import Communicators
 from .placement import place, shares
 from .session import Session
@@ -56,6 +57,7 @@ class Registry:
         self.communicators = Communicators(self.shared, self.log, keeper)
         self.transfer_memories = TransferMemories(keeper)
         self._slots: dict[int, Addresses] = {}  # slots of the board in use, each with its session's addresses
+        self._job_names = JobNames(self.log)
         self.last: int = self.log.get("last") or 0  # number of the newest session
         self.board: Memory = self._board()
 
@@ -82,7 +84,8 @@ class Registry:
             self.log.put("last", self.last)
             session = Session(
                 self.last, token, request.gpu, pid or request.pid, request.rank, request.world_size,
-                printable(request.job, 100), slot, memory, addresses, program=request.program,
+                self._job_names.name(printable(request.job, 100), printable(request.launch, 200)), slot, memory,
+                addresses, program=request.program,
                 environment=environment or {},
             )  # fmt: skip
             self.enter(session)

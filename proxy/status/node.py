@@ -53,7 +53,8 @@ class SessionStatus:
         "see, the number there"
     )
     job: str = says(
-        "the launcher's name of the job, otherwise its first process; the same for sessions that communicators connect"
+        "[name of the job](#names-of-jobs), otherwise its first process; the same for sessions that communicators "
+        "connect"
     )
     worker_pid: int | None = says("process number of its worker; null: none now")
     rank: int = says("rank in the job, -1 if the launcher did not set it")

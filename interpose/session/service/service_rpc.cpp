@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "protobuf.h"
-#include "session/environment.h"
+#include "session/job/job_rank.h"
 #include "session/library.h"
 
 namespace jitc::session {
@@ -164,6 +164,7 @@ Answer attach(const std::string& socket, uint32_t gpu, const std::string& token,
   request.text(8, found.job);
   request.text(9, program);
   for (const auto& [name, value] : variables) request.entry(10, name, value);
+  request.text(11, found.launch);
   // The service answers within wait_ms, or a little later when it opens the session on a worker.
   Answer answer = call(socket, "Attach", request, wait_ms + 35'000);
   if (answer.ok() && !read_attachment(answer.text, out)) return damaged("Attach");

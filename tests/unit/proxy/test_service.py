@@ -43,6 +43,16 @@ def attach(service: Service, **changes: Any) -> tuple[grpc.StatusCode, str]:
         return refusal(rpc.node(link).Attach, control_pb2.AttachRequest(**values), timeout=20)
 
 
+def test_no_two_jobs_have_one_name(service: Service) -> None:
+    clients = [
+        Client(service, gpu, rank=rank, world_size=2, job="train", launch=launch)
+        for gpu, rank, launch in ((0, 0, "a"), (1, 1, "a"), (0, 0, "b"), (1, -1, ""))
+    ]
+    status = json.loads(clients[0].admin.Status(control_pb2.StatusRequest(), timeout=10).json)
+    jobs = sorted((one["job"], one["rank"]) for gpu in status["gpus"] for one in gpu["sessions"])
+    assert jobs == [("train", -1), ("train", 0), ("train", 1), ("train (2)", 0)], "one has an old library"
+
+
 def test_describe(service: Service) -> None:
     with rpc.channel(service.config.socket) as link:
         reply = rpc.node(link).Describe(control_pb2.DescribeRequest(protocol_version=PROTOCOL_VERSION), timeout=10)

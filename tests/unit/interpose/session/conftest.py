@@ -69,6 +69,12 @@ class Client:
 
 
 @pytest.fixture
+def prelude() -> str:
+    """What each client's program begins with, for programs that start clients themselves."""
+    return _PRELUDE
+
+
+@pytest.fixture
 def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="jr") as name:
         yield Path(name)
