@@ -26,6 +26,7 @@ check-generated: build
 	@echo "== generated code, layers"
 	@$(PY) -m jitc.interpose.generator --check
 	@$(PY) -m jitc.proxy.status --check
+	@$(PY) -m jitc.proxy.commands.pages --check
 	@$(PYTEST) -q tests/unit/test_layers.py tests/unit/test_sizes.py tests/unit/test_words.py tests/unit/test_comments.py tests/unit/test_dead_names.py
 
 check-sanitizers: build ## the native parts under ASan, UBSan and TSan (SANITIZERS="asan" or "tsan": one): half an hour

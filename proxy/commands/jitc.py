@@ -18,14 +18,16 @@ from typing import Any
 from jitc.ops.options.values import Number
 
 from ..common import paths
+from .installed.completion import SHELLS
 from .options import FAILED, CommandError, complain, new_file, number
 from .parser import Parser, examples, without_a_command
 from .questions.command import add_gpu, add_inject, add_questions, with_json
 from .settings.service import add_device_options
+from .support.command import add_support_bundle
 
 
 def main(argv: list[str] | None = None) -> int:
-    arguments = _parser().parse_args(argv)
+    arguments = parser().parse_args(argv)
     try:
         result: int = arguments.act(arguments)
         print(end="", flush=True)  # here, where a failure to write can still be reported
@@ -68,6 +70,13 @@ def _version(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _completion(arguments: argparse.Namespace) -> int:
+    from .installed.completion import script
+
+    print(script(arguments.shell), end="")
+    return 0
+
+
 def _build_torch(arguments: argparse.Namespace) -> int:
     from .installed.build_torch import run
 
@@ -89,8 +98,9 @@ HEADINGS = {
 }  # fmt: skip
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def parser() -> Parser:
+    """Returns the parser of `jitc`, with all commands."""
+    made = Parser(
         prog="jitc",
         description="A transparent CUDA/NCCL proxy: training survives faults without noticing.",
         epilog=examples(
@@ -100,8 +110,8 @@ def _parser() -> Parser:
             "jitc COMMAND --help          every command explains itself",
         ),
     )
-    parser.set_defaults(act=lambda _: without_a_command(parser))
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    made.set_defaults(act=lambda _: without_a_command(made))
+    commands = made.add_subparsers(metavar="COMMAND", title="commands")
     commands.headings = HEADINGS  # type: ignore[attr-defined]  # see parser.py
     for add in (
         _add_run,
@@ -111,10 +121,12 @@ def _parser() -> Parser:
         _add_version,
         _add_preload_path,
         _add_build_torch,
+        _add_completion,
+        add_support_bundle,
         add_inject,
     ):
         add(commands)
-    return parser
+    return made
 
 
 def _add_version(commands: Any) -> None:
@@ -152,6 +164,20 @@ def _add_run(commands: Any) -> None:
     )  # fmt: skip
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="what to run, after --")
     run.set_defaults(act=_run)
+
+
+def _add_completion(commands: Any) -> None:
+    completion = commands.add_parser(
+        "completion", help="print a script that completes the commands' words in a shell",
+        description="Prints a script with which a shell completes the words of jitc and jitc-proxyd.",
+        epilog=examples(
+            'eval "$(jitc completion bash)"                in ~/.bashrc',
+            "jitc completion zsh > ~/.zfunc/_jitc         a folder of fpath",
+            "jitc completion tcsh > ~/.jitc.tcsh          source it in ~/.tcshrc",
+        ),
+    )  # fmt: skip
+    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    completion.set_defaults(act=_completion)
 
 
 def _add_build_torch(commands: Any) -> None:

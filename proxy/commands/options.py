@@ -105,7 +105,8 @@ def size(allowed: Size) -> Callable[[str], int]:
         match = _SIZE.fullmatch(text)
         value = Fraction(match[1]) * _UNITS[(match[2] or "").upper()] if match else Fraction(-1)
         if not allowed.least <= value <= allowed.most and not (allowed.zero and value == 0):
-            raise argparse.ArgumentTypeError(f"{shown(text)} is not a size like 1.5GiB, {words}")
+            wrong = f"is {text} bytes, and sizes are" if match and not match[2] else "is not a size like 1.5GiB,"
+            raise argparse.ArgumentTypeError(f"{shown(text)} {wrong} {words}")
         return int(value) // allowed.unit * allowed.unit
 
     return parse

@@ -26,10 +26,26 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, allow_abbrev=False, formatter_class=_Help)
+        self._words: list[str] = []
         self.add_argument("-V", "--version", action=_Version, help="print the version and exit")
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._words = list(sys.argv[1:] if args is None else args)
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
-        sys.exit(complain(self.prog, f"{self._said(message)} (see {self.prog} --help)", USAGE))
+        about = self._command() if message.startswith(_STRANGERS) else self.prog
+        sys.exit(complain(self.prog, f"{self._said(message)} (see {about} --help)", USAGE))
+
+    def _command(self) -> str:
+        """Returns the command that was given, whose help explains its words."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for word in self._words:
+                    if word in action.choices:
+                        below: Parser = action.choices[word]
+                        return below._command()
+        return self.prog
 
     def _said(self, message: str) -> str:
         """Returns argparse's message, in the words of these commands where it is about a word that is none."""
@@ -42,7 +58,7 @@ class Parser(argparse.ArgumentParser):
             given = found[2].strip("'")
             kind = "command" if found[1] in (None, "COMMAND") else "value"
             where = "" if kind == "command" else f"{found[1]}: "
-            return f"{where}there is no {kind} {shown(given)}{meant(given, words)}; there are {', '.join(words)}"
+            return f"{where}there is no {kind} {shown(given)}{meant(given, words, known=True)}"
         return message
 
     def _every(self) -> Iterable[argparse.Action]:
@@ -54,10 +70,11 @@ class Parser(argparse.ArgumentParser):
                     yield from one._every()
 
 
-def meant(word: str, known: Sequence[str]) -> str:
-    """Returns the question whether a word like it was meant; empty if there is none."""
-    close = get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else ""
+def meant(word: str, words: Sequence[str], *, known: bool = False) -> str:
+    """Returns the question whether a word like it was meant, empty if there is none; known: all words instead."""
+    close = get_close_matches(word, words, n=1, cutoff=0.6)
+    others = f"; there are {', '.join(words)}" if known else ""
+    return f"; did you mean {close[0]}?" if close else others
 
 
 class _Version(argparse.Action):

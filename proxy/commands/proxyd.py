@@ -38,7 +38,7 @@ SIGNAL_SECONDS = 0.2
 
 
 def main(argv: list[str] | None = None) -> int:
-    arguments = _parser().parse_args(argv)
+    arguments = parser().parse_args(argv)
     try:
         config = _config(arguments)
     except CommandError as error:
@@ -176,8 +176,9 @@ def notify(state: str) -> None:
         out.sendto(state.encode(), address)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
+def parser() -> Parser:
+    """Returns the parser of `jitc-proxyd`."""
+    made = Parser(
         prog="jitc-proxyd",
         usage="jitc-proxyd [option ...]",
         description="The jitc node service: owns the GPUs, serves training processes that run with the "
@@ -190,26 +191,26 @@ def _parser() -> argparse.ArgumentParser:
             "jitc-proxyd --config /etc/jitc/jitc.toml --print-config",
         ),
     )
-    add_device_options(parser)
-    parser.add_argument(
+    add_device_options(made)
+    made.add_argument(
         "--socket", type=socket_path, metavar="PATH",
         help="unix socket ($JITC_SOCKET, $XDG_RUNTIME_DIR/jitc/proxyd.sock or /run/jitc/proxyd.sock)",
     )  # fmt: skip
-    parser.add_argument(
+    made.add_argument(
         "--replace", action="store_true", help="take over from a jitc-proxyd that serves this socket: its jobs go on"
     )
-    parser.add_argument(
+    made.add_argument(
         "--respawn", action=argparse.BooleanOptionalAction,
         help="stay beside the service, and start it again when it is killed",
     )  # fmt: skip
-    parser.add_argument(
+    made.add_argument(
         "--print-config", action="store_true", help="print each option's value and where it comes from, and exit"
     )
-    parser.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)
+    made.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
+    made.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)
     for name in ("--stand-by", "--left"):
-        parser.add_argument(name, type=int, metavar="DESCRIPTOR", help=argparse.SUPPRESS)
-    return parser
+        made.add_argument(name, type=int, metavar="DESCRIPTOR", help=argparse.SUPPRESS)
+    return made
 
 
 def _open_files_at_will() -> None:

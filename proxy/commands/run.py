@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not program:
         raise CommandError("no program given; write jitc run --device software --gpus 2 -- PROGRAM ...", USAGE)
     if shutil.which(program[0]) is None:
-        raise CommandError(f"cannot run {shown(program[0])}: there is no such program", USAGE)
+        raise CommandError(f"cannot run {shown(program[0])}: there is no such program{_as_script(program[0])}", USAGE)
     resolve_device_options(arguments)
     preload = paths.preload_library()
     _make_operators_ready(arguments.device)
@@ -44,6 +44,13 @@ def run(arguments: argparse.Namespace) -> int:
         except OSError as error:
             raise CommandError(f"cannot run {shown(program[0])}: {error.strerror}") from None
         return _check_order(socket, code) if arguments.check_order else code
+
+
+def _as_script(name: str) -> str:
+    """Returns what to write if the name is that of a script here."""
+    if not os.path.isfile(name):
+        return ""
+    return f"; run the script by its interpreter (python {name}) or, if it may be executed, by its path (./{name})"
 
 
 def _make_operators_ready(device: str) -> None:

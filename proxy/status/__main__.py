@@ -12,16 +12,19 @@ from pathlib import Path
 from . import schema, tables
 from .node import Status
 from .report import Divergence, Injected, Race, Recovery, Report, Validation
+from .support import SupportBundle
 from .version import Version
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = FOLDER.parents[1] / "docs" / "cli.md"
 #: Documents of commands, by the command.
-DOCUMENTS: dict[str, type] = {"status": Status, "report": Report, "validate": Validation, "version": Version}
+DOCUMENTS: dict[str, type] = {
+    "status": Status, "report": Report, "validate": Validation, "version": Version, "support-bundle": SupportBundle,
+}  # fmt: skip
 #: Tables of the page, by the name in their marks.
 TABLES: dict[str, type] = {
     "status": Status, "recoveries": Recovery, "validations": Validation, "divergences": Divergence, "races": Race,
-    "injected": Injected, "version": Version,
+    "injected": Injected, "version": Version, "support-bundle": SupportBundle,
 }  # fmt: skip
 
 

@@ -11,7 +11,8 @@ HEAD = "| assumption | noticed by | done | test |"
 WALL_CLOCK = re.compile(r"\btime\.time\(|datetime\.now|\bsystem_clock\b|\bgettimeofday\b|CLOCK_REALTIME")
 #: Where it is only shown, in reports.
 SHOWN = {
-    "proxy/commands/jitc.py",
+    "proxy/commands/questions/command.py",
+    "proxy/commands/support/command.py",
     "proxy/node/api/admin.py",
     "proxy/node/fault_injector.py",
     "proxy/health/races.py",

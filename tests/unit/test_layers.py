@@ -94,6 +94,8 @@ def test_imports(folder: str) -> None:
 
 
 #: Of a process that is not this one: another container's cannot be seen, and a number may mean another process by now.
+#: Descriptions read theirs, and reach none: of jitc's processes (proxy/commands/support), and of a rank's launcher.
+DESCRIBES = {"interpose/session/job/launcher.cpp"}
 ANOTHER_S_FOLDER = re.compile(r"/proc/(?!self\b|cpuinfo\b|meminfo\b|vmstat\b|sys/)")
 
 
@@ -105,6 +107,7 @@ def test_no_process_is_reached_through_its_folder() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in files
+        if str(path.relative_to(ROOT)) not in DESCRIBES
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if ANOTHER_S_FOLDER.search(line)
     ]

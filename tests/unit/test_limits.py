@@ -30,6 +30,8 @@ INSIDE = {
     "client_shim/native/encoder.cpp kMostInlined": "larger ones are copied to the device",
     "client_shim/native/redirect.cpp kMostSignatures": CACHE,
     "interpose/api/call/questions.cpp kMost": CACHE,
+    "interpose/session/job/launcher.cpp kMostAncestors": "a job's launcher is then unknown: only names may be alike",
+    "interpose/session/job/launcher.cpp kMostEnvironment": "the same",
     "interpose/api/common/handles.h kResting": "slots that wait before they are used again: part of kGenerations' row",
     "interpose/api/common/visible_devices.h kMaxDevices": "as many as a service may have: GPUS_MOST",
     "interpose/api/cublaslt/lt_call.cpp kMostAlgorithms": FORM,

@@ -21,7 +21,7 @@ def parse_trigger(kind: str, at: str | None) -> Fault:
     from jitc.v1.control_pb2 import Fault
 
     if kind not in KINDS:
-        raise CommandError(f"there is no fault {shown(kind)}{meant(kind, KINDS)}; there are {', '.join(KINDS)}", USAGE)
+        raise CommandError(f"there is no fault {shown(kind)}{meant(kind, KINDS, known=True)}", USAGE)
     fault = Fault(kind=kind)
     given: set[str] = set()
     for part in [] if at is None else at.split(","):
@@ -39,9 +39,7 @@ def parse_trigger(kind: str, at: str | None) -> Fault:
 def _enter(fault: Fault, name: str, value: str, part: str) -> None:
     if name == "phase":
         if value not in PHASES:
-            raise CommandError(
-                f"--at: there is no phase {shown(value)}{meant(value, PHASES)}; there are {', '.join(PHASES)}", USAGE
-            )
+            raise CommandError(f"--at: there is no phase {shown(value)}{meant(value, PHASES, known=True)}", USAGE)
         fault.phase = value
         return
     if name not in _NUMBERS:

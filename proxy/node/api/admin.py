@@ -127,8 +127,10 @@ class AdminService:
         return control_pb2.InjectReply(fired=fired, detail=armed.detail or "armed")
 
     def _check_gpu(self, gpu: int, context: Any) -> None:
-        if gpu >= len(self._registry.gpus):
-            refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {gpu} does not exist")
+        last = len(self._registry.gpus) - 1
+        if gpu > last:
+            there = f"it has GPUs 0 to {last}" if last else "it has GPU 0 alone"
+            refuse(context, grpc.StatusCode.NOT_FOUND, f"this node has no GPU {gpu}; {there} (jitc status)")
 
     def _gpu(self, gpu: Gpu) -> model.GpuStatus:
         registry = self._registry

@@ -29,7 +29,7 @@ def nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def resolved(*words: str) -> argparse.Namespace:
-    arguments = proxyd._parser().parse_args(words)
+    arguments = proxyd.parser().parse_args(words)
     resolve_device_options(arguments, SERVICE_SETTINGS)
     return arguments
 

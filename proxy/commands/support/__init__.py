@@ -1,0 +1,1 @@
+"""`jitc support-bundle`: one archive with what an issue report needs."""
