@@ -1,7 +1,7 @@
-"""The JSON documents as docs/cli.md promises them.
+"""The JSON documents as docs/cli.md and the JSON Schema files promise them.
 
-Called by: tests of what the service and the commands print. Promise: the examples on that page are the only
-description; a key that is missing, or that the page does not have, is found at any depth.
+Called by: tests of what the service and the commands print. Promises: a key that is missing, or that the page's example
+does not have, is found at any depth; a document that its schema refuses is found, with the place.
 """
 
 from __future__ import annotations
@@ -19,6 +19,14 @@ def example(command: str) -> Any:
     found = re.search(rf"^### `{re.escape(command)}`\n```json\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert found, f"docs/cli.md has no example of {command}"
     return json.loads(found[1])
+
+
+def refusals(document: Any, command: str) -> list[str]:
+    """Why the schema of `jitc COMMAND --json` refuses the document, each reason with its place."""
+    from jsonschema import Draft202012Validator  # not where tests run on a bare machine
+
+    schema = json.loads((ROOT / "proxy" / "status" / f"generated_{command}.schema.json").read_text())
+    return [f"{one.json_path}: {one.message}" for one in Draft202012Validator(schema).iter_errors(document)]
 
 
 def differences(document: Any, promised: Any, path: str = "") -> list[str]:

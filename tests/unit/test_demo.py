@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toolkit.documents import refusals
 from toolkit.waiting import until
 
 from jitc.proxy.commands.demo import command as demo
@@ -49,7 +50,7 @@ def run(path: Path) -> tuple[int, dict[str, Any]]:
 def test_all_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     perform(monkeypatch)
     status, document = run(tmp_path / "demo.json")
-    assert status == 0
+    assert status == 0 and refusals(document, "demo") == []
     keys = ("cause", "decision", "gpu", "seconds", "phases", "bytes_restored")
     expected = {key: RECOVERY[key] for key in keys}
     assert document == {

@@ -13,7 +13,7 @@ import json
 import operator
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from jitc.v1 import control_pb2
 from ...common import operators
 from ...common.paths import MissingLibrary
 from ...common.rpc import status_of
+from ...status.demo import Demo, DemoRecovery
+from ...status.documents import document
 from ..options import complain
 from . import text
 from .job import RANKS, DemoFailed, inject, report, service, train
@@ -129,11 +131,13 @@ def perform(one: Run, steps: int) -> None:
 def summarize(runs: list[Run], steps: int) -> dict[str, Any]:
     """Returns the document of --json."""
     recoveries = [recovery for one in runs for recovery in one.recoveries]
-    keys = ("cause", "decision", "gpu", "seconds", "phases", "bytes_restored")
-    return {
-        "identical": all(one.identical(runs[0]) for one in runs),
-        "faults_injected": sum(one.fault is not None for one in runs),
-        "faults_recovered": sum(len(one.recoveries) == 1 for one in runs if one.fault is not None),
-        "steps": steps,
-        "recoveries": [{key: recovery[key] for key in keys} for recovery in recoveries],
-    }
+    keys = [one.name for one in fields(DemoRecovery)]
+    return document(
+        Demo(
+            identical=all(one.identical(runs[0]) for one in runs),
+            faults_injected=sum(one.fault is not None for one in runs),
+            faults_recovered=sum(len(one.recoveries) == 1 for one in runs if one.fault is not None),
+            steps=steps,
+            recoveries=[DemoRecovery(**{key: recovery[key] for key in keys}) for recovery in recoveries],
+        )
+    )

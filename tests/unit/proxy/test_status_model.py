@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import pytest
-from toolkit.documents import example
+from toolkit.documents import example, refusals
 from toolkit.tree import ROOT
 
 from jitc.proxy.status import schema, tables
@@ -16,7 +16,7 @@ from jitc.proxy.status.__main__ import DOCUMENTS, TABLES, main, outputs
 from jitc.proxy.status.documents import document, mistakes
 from jitc.proxy.status.model import BYTES, fields_of, says, shape_of
 
-EXAMPLES = {"status": "jitc status --json", "report": "jitc report --json", "version": "jitc version --json"}
+EXAMPLES = {one: f"jitc {one} --json" for one in ("status", "report", "version", "demo")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +47,21 @@ def test_what_was_generated_is_what_is_there() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_of_the_page_are_documents_of_the_model(name: str) -> None:
     assert list(mistakes(example(EXAMPLES[name]), DOCUMENTS[name])) == []
+    assert refusals(example(EXAMPLES[name]), name) == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_schemas_are_schemas_and_refuse(name: str) -> None:
+    from jsonschema import Draft202012Validator
+
+    file = ROOT / "proxy" / "status" / f"generated_{name}.schema.json"
+    Draft202012Validator.check_schema(json.loads(file.read_text()))
+    assert refusals({}, name) and refusals([], name) and refusals(None, name)
+    if name in EXAMPLES:
+        whole = example(EXAMPLES[name])
+        for key in whole:
+            assert refusals({one: value for one, value in whole.items() if one != key}, name), key
+            assert refusals(whole | {key: {"text": [1]}}, name), key
 
 
 def test_every_field_says_something() -> None:

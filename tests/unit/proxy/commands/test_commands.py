@@ -17,7 +17,7 @@ from typing import Any
 import grpc
 import pytest
 from standin_client import PROXYD, Client
-from toolkit.documents import differences, example
+from toolkit.documents import differences, example, refusals
 
 from jitc.proxy.commands import jitc as cli
 from jitc.proxy.commands import proxyd
@@ -143,6 +143,7 @@ def test_status_report_inject(daemon: Proxyd, capsys: pytest.CaptureFixture[str]
     assert code == 0
     assert json.loads(out)["gpus"][0]["sessions"][0]["ops_executed"] == 2
     assert differences(json.loads(out), example("jitc status --json")) == []
+    assert refusals(json.loads(out), "status") == []
     assert Path(f"{daemon.socket}.d").stat().st_mtime - 60 < json.loads(out)["started"] < time.time()
     assert run(capsys, "report", *at)[:2] == (0, "no recoveries so far\n")
     code, out, _ = run(capsys, "inject", "kill-worker", "--gpu", "0", *at)
@@ -151,7 +152,9 @@ def test_status_report_inject(daemon: Proxyd, capsys: pytest.CaptureFixture[str]
     assert client.call("get")["value"] == 6
     recoveries: list[dict[str, Any]] = []
     while not recoveries:
-        recoveries = json.loads(run(capsys, "report", "--json", *at)[1])["recoveries"]
+        report = json.loads(run(capsys, "report", "--json", *at)[1])
+        recoveries = report["recoveries"]
+    assert refusals(report, "report") == []
     assert differences(recoveries, example("jitc report --json")["recoveries"]) == []
     assert recoveries[0]["bytes_from_peers"] == {"nccl": 0, "host": 0}
     assert recoveries[0]["notes"] == []

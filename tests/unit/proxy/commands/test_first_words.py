@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from toolkit.documents import refusals
 
 from jitc.proxy.commands import entry, jitc, proxyd
 from jitc.proxy.common import paths
@@ -51,7 +52,7 @@ def test_the_document_of_versions(capsys: pytest.CaptureFixture[str]) -> None:
 
     code, said, errors = outcome(capsys, jitc.main, "version", "--json")
     document = json.loads(said)
-    assert (code, errors) == (0, "") and list(mistakes(document, Version)) == []
+    assert (code, errors) == (0, "") and list(mistakes(document, Version)) == [] and refusals(document, "version") == []
     assert (document["version"], document["torch"]) == (version("jitc"), torch.__version__)
     assert (Path(document["native_part"]) / "libjitc_torch.so").is_file()
 

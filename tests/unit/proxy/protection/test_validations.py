@@ -11,7 +11,7 @@ import grpc
 import pytest
 from client_rig import COUNTER, STATE, RealClient, expected, inject, reduce, serving, states, together
 from standin_client import wait_until
-from toolkit.documents import differences, example
+from toolkit.documents import differences, example, refusals
 from toolkit.waiting import until
 
 from jitc.proxy.common import rpc
@@ -48,6 +48,7 @@ def test_one_rank(real: Service) -> None:
     assert client.read(*STATE) == expected(steps)
     assert real.recoveries() == []
     assert real.validations() == [pending.document]
+    assert refusals(pending.document, "validate") == []
     assert differences(real.validations(), example("jitc report --json")["validations"]) == []
     client.close()
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from standin_client import PROXYD, Client
+from toolkit.documents import refusals
 from toolkit.waiting import stop_process
 
 from jitc.proxy.commands import jitc
@@ -178,7 +179,7 @@ def test_the_table_of_contents_is_true(daemon: Daemon, capfd: pytest.CaptureFixt
 def test_the_document(daemon: Daemon, capfd: pytest.CaptureFixture[str]) -> None:
     found = bundle(capfd, "--socket", daemon.socket, "--json", "--output", "b.tar.gz")
     document = json.loads(found.out)
-    assert list(mistakes(document, SupportBundle)) == []
+    assert list(mistakes(document, SupportBundle)) == [] and refusals(document, "support-bundle") == []
     data = Path("b.tar.gz").read_bytes()
     assert (document["path"], document["bytes"]) == (str(Path("b.tar.gz").resolve()), len(data))
     assert [(one["name"], one["bytes"]) for one in document["files"]] == [
