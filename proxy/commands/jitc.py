@@ -18,6 +18,7 @@ from typing import Any
 from jitc.ops.options.values import Number
 
 from ..common import paths
+from .doctor.command import add_doctor
 from .installed.completion import SHELLS
 from .options import FAILED, CommandError, complain, new_file, number
 from .parser import Parser, examples, without_a_command
@@ -94,7 +95,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 #: The first command below each heading of the help.
 HEADINGS = {
-    "run": "programs", "status": "the service", "version": "the installation", "inject": "tests of a recovery",
+    "run": "programs", "status": "the service", "doctor": "the installation", "inject": "tests of a recovery",
 }  # fmt: skip
 
 
@@ -118,6 +119,7 @@ def parser() -> Parser:
         _add_demo,
         add_questions,
         add_gpu,
+        add_doctor,
         _add_version,
         _add_preload_path,
         _add_build_torch,

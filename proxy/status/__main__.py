@@ -11,6 +11,7 @@ from pathlib import Path
 
 from . import schema, tables
 from .demo import Demo
+from .doctor import Doctor
 from .node import Status
 from .report import Divergence, Injected, Race, Recovery, Report, Validation
 from .support import SupportBundle
@@ -21,12 +22,12 @@ PAGE = FOLDER.parents[1] / "docs" / "cli.md"
 #: Documents of commands, by the command.
 DOCUMENTS: dict[str, type] = {
     "status": Status, "report": Report, "validate": Validation, "version": Version, "support-bundle": SupportBundle,
-    "demo": Demo,
+    "demo": Demo, "doctor": Doctor,
 }  # fmt: skip
 #: Tables of the page, by the name in their marks.
 TABLES: dict[str, type] = {
     "status": Status, "recoveries": Recovery, "validations": Validation, "divergences": Divergence, "races": Race,
-    "injected": Injected, "version": Version, "support-bundle": SupportBundle, "demo": Demo,
+    "injected": Injected, "version": Version, "support-bundle": SupportBundle, "demo": Demo, "doctor": Doctor,
 }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ FLOW = "what is ahead waits"
 KEPT_FREE = "memory that is kept for later ops: more, or larger pieces, are given back"
 BOUND = "of an option, checked at start: test_wrong_values.py"
 #: Of these no program notices that they are full: file, constant, why.
+SHOWN = "characters of a foreign text that are shown"
 INSIDE = {
     "client_shim/native/boundary.cpp kMostDevices": "as many as a program sees at most",
     "client_shim/native/encoder.cpp kMostInlined": "larger ones are copied to the device",
@@ -59,6 +60,10 @@ INSIDE = {
     "protos/transport/common/sending.h kCapacity": FLOW,
     "protos/transport/common/socket.cpp kQueue": "of a socket: who connects then waits",
     "protos/transport/server/server.h kMost": "more than there are sessions and strangers",
+    "proxy/commands/doctor/check.py _MOST": SHOWN,
+    "proxy/commands/doctor/elf.py _PATH_MOST": "of a loader: longer ones are none",
+    "proxy/commands/doctor/program.py _NAME_MOST": SHOWN,
+    "proxy/commands/questions/command.py WATCH_MOST": "seconds from one picture to the next",
     "proxy/common/config.py LARGE_SLOTS": "of addresses that can be reserved: in that row",
     "proxy/keeper/folders.py _LINKS_MOST": "links of a path, as the kernel counts them",
     "proxy/native/device/common/shared_segment.h kMostRanks": "the service allows fewer",

@@ -74,12 +74,15 @@ def test_all_python_code_is_in_it(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     for place, package in places.items():
         for path in tracked(f"{place}/*.py" if "." not in place else place):
-            assert "jitc/" + str(path.relative_to(ROOT)).replace(place, package, 1) in names
+            packed = "jitc/" + str(path.relative_to(ROOT)).replace(place, package, 1)
+            assert (packed in names) != packed.startswith("jitc/proxy/commands/pages/"), "that makes pages of docs/"
     for proto in tracked("protos/jitc/v1/*.proto"):
         assert {f"jitc/v1/{proto.stem}_pb2.py", f"jitc/v1/{proto.stem}_pb2_grpc.py"} <= names
     assert {"jitc/__init__.py", "jitc/__main__.py", "jitc/LICENSE", "jitc/proxy/py.typed"} <= names
     schemas = {f"jitc/proxy/status/{path.name}" for path in tracked("proxy/status/*.schema.json")}
     assert schemas and schemas <= names
+    manuals = {one.rpartition("/")[2] for one in names if ".data/data/share/man/man1/" in one}
+    assert manuals == {"jitc.1", "jitc-proxyd.1"}
 
 
 def test_what_a_part_is_made_of_is_in_it_and_no_other_source(wheel: zipfile.ZipFile) -> None:
@@ -178,7 +181,8 @@ def test_the_source_distribution_has_what_a_build_needs(out: Path, wheel: zipfil
     for one in wheel.namelist():
         if one.startswith("jitc/v1/"):
             assert files[one.replace("jitc/v1", "protos/jitc/v1", 1)] == wheel.read(one), "the stubs come along"
-    assert not [one for one in files if one.startswith(("tests", "docs", ".", "build")) or one.endswith(".so")]
+    strange = [one for one in files if one.startswith(("tests", "docs", ".", "build")) or one.endswith(".so")]
+    assert strange == ["docs/man/generated_jitc-proxyd.1", "docs/man/generated_jitc.1"]
 
 
 def test_debug_files_belong_to_the_libraries(out: Path, wheel: zipfile.ZipFile, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from jitc.proxy.status.__main__ import DOCUMENTS, TABLES, main, outputs
 from jitc.proxy.status.documents import document, mistakes
 from jitc.proxy.status.model import BYTES, fields_of, says, shape_of
 
-EXAMPLES = {one: f"jitc {one} --json" for one in ("status", "report", "version", "demo")}
+EXAMPLES = {one: f"jitc {one} --json" for one in ("status", "report", "version", "demo", "doctor")}
 
 
 @dataclass(frozen=True, kw_only=True)

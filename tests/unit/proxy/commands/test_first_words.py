@@ -17,7 +17,8 @@ from jitc.proxy.status.documents import mistakes
 from jitc.proxy.status.version import Version
 
 COMMANDS = (
-    "run", "status", "report", "inject", "validate", "gpu", "preload-path", "version", "build-torch", "demo",
+    "run", "status", "report", "inject", "validate", "gpu", "preload-path", "version", "build-torch", "demo", "doctor",
+    "completion", "support-bundle",
 )  # fmt: skip
 
 

@@ -1,0 +1,91 @@
+"""The command `jitc doctor`: its options, and its document or text.
+
+Called by: jitc.py, which adds it to its parser. Promises: nothing that a check needs is imported before the command
+runs; the exit status is 1 if a check is bad, otherwise 0, whatever could not be found out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...backends import KINDS
+from ..options import FAILED, socket_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .check import Check, Context, Result
+
+#: Files of which an NVIDIA driver makes one at its start.
+_OF_THE_DRIVER = ("nvidiactl", "nvidia0", "nvidia-uvm")
+
+
+def add_doctor(commands: Any) -> None:
+    """Adds `doctor`."""
+    doctor: argparse.ArgumentParser = commands.add_parser(
+        "doctor", help="look at this machine, the installation and a program: what is wrong, and what to do",
+        description="Looks at this machine, at the installation of jitc and, if one is named, at a program, which is "
+        "not started. Says for each point whether it is good, bad or unknown, and what to do. Exit status: 1 if one is "
+        "bad.",
+        usage="jitc doctor [options] [-- PROGRAM [ARGUMENT ...]]",
+    )  # fmt: skip
+    doctor.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
+    doctor.add_argument(
+        "--device", choices=tuple(KINDS), help="for this kind (JITC_DEVICE, else cuda where an NVIDIA driver is)"
+    )
+    doctor.add_argument(
+        "--socket", type=socket_path, metavar="PATH", help="the service's socket (JITC_SOCKET, else the default)"
+    )
+    doctor.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="a program, after --")
+    doctor.set_defaults(act=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from .check import BAD, Context, run
+    from .text import text
+
+    program = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
+    context = Context(arguments.device or _device(), arguments.socket or "", tuple(program))
+    results = list(run(_groups(), context))
+    print(_document(context, results) if arguments.json else text(results))
+    return FAILED if any(one.finding.verdict == BAD for one in results) else 0
+
+
+def _device(folder: Path = Path("/dev")) -> str:
+    named = os.environ.get("JITC_DEVICE")
+    if named in KINDS:
+        return str(named)
+    return "cuda" if any((folder / one).exists() for one in _OF_THE_DRIVER) else "software"
+
+
+def _groups() -> Iterable[tuple[str, Iterable[Check]]]:
+    """Returns the checks. Those of the service come last: gRPC has threads, beside which no process is started."""
+    from . import gpu, installation, limits, program, service, storage, system
+
+    return (
+        ("system", (*system.CHECKS, *limits.CHECKS)), ("gpu", gpu.CHECKS), ("installation", installation.CHECKS),
+        ("storage", storage.CHECKS), ("program", program.CHECKS), ("service", service.CHECKS),
+    )  # fmt: skip
+
+
+def _document(context: Context, results: Sequence[Result]) -> str:
+    import json
+
+    from ...status.doctor import Check, Doctor
+    from ...status.documents import document
+    from .text import counted
+
+    checks = [
+        Check(
+            name=one.name, group=one.group, verdict=one.finding.verdict, says=one.finding.says,
+            remedy=one.finding.remedy,
+        )
+        for one in results
+    ]  # fmt: skip
+    program = list(context.program) or None
+    return json.dumps(
+        document(Doctor(device=context.device, program=program, checks=checks, **counted(results))), indent=2
+    )

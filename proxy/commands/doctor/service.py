@@ -1,0 +1,146 @@
+"""Checks of the service: where its socket is, who could change that place, and whether a service answers.
+
+Called by: command.py, last, since gRPC starts threads. Promises: nothing is made or removed there; a service that is
+stopped, or another program on the socket, costs seconds; no service is no fault.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import statistics
+import time
+from pathlib import Path
+
+from ...common import paths
+from ...keeper import folders
+from ...keeper.socket_lock import PATH_LIMIT
+from ..options import CommandError
+from .check import GOOD, Check, Context, Finding, bad, good, unknown
+from .storage import nearest
+
+#: Calls whose time is measured, and the time limit of each.
+_CALLS, _CALL_SECONDS = 20, 2.0
+_START = "start one: jitc-proxyd --device software --gpus 2"
+
+
+def _path(context: Context) -> Path:
+    return Path(os.path.abspath(context.socket or paths.default_socket()))
+
+
+def socket_path(context: Context) -> Finding:
+    path = _path(context)
+    length = len(os.fsencode(path))
+    text = f"{path} has {length} bytes, at most {PATH_LIMIT} are possible"
+    if length > PATH_LIMIT or not str(path).isprintable():
+        return bad(text, "choose a shorter path of printable characters with --socket or JITC_SOCKET")
+    return good(text)
+
+
+def folder(context: Context) -> Finding:
+    """Looks as a service does when it claims the socket (keeper/socket_lock.py), and changes nothing."""
+    path = _path(context)
+    remedy = "give a socket in a folder of your own with --socket or JITC_SOCKET"
+    parent = path.parent
+    if not os.path.lexists(parent):
+        above = nearest(parent)
+        if not os.access(above, os.W_OK | os.X_OK):
+            return bad(f"{parent} does not exist, and cannot be made in {above}", remedy)
+        return good(f"{parent} will be made by the service")
+    try:
+        handle = folders.open_parent(parent)
+    except folders.Unsafe as error:
+        return bad(str(error), remedy)
+    except OSError as error:
+        return bad(f"{parent} cannot be used: {error.strerror}", remedy)
+    try:
+        return _private(path, handle, remedy)
+    finally:
+        os.close(handle)
+
+
+def _private(path: Path, parent: int, remedy: str) -> Finding:
+    """Looks at the folder beside the socket; parent: a descriptor of the one around both."""
+    name = f"{path.name}.d"
+    try:
+        private = folders.open_own(name, parent)
+    except FileNotFoundError:
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            return bad(f"{path.parent} cannot be written to", remedy)
+        return good(f"{path.parent} is safe: only this user or root can replace entries")
+    except folders.Unsafe as error:
+        return bad(f"{path.parent}/{name} {error}", f"remove or rename it, or {remedy}")
+    try:
+        folders.check_private(private)
+    except folders.Unsafe as error:
+        return bad(f"{path.parent}/{name} {error}", f"remove or rename it, or {remedy}")
+    finally:
+        os.close(private)
+    return good(f"{path.parent} is safe, and {name} in it is this user's alone")
+
+
+def service(context: Context) -> Finding:
+    """Asks once. A service of another protocol version refuses, and says so."""
+    from jitc.v1.control_pb2 import StatusRequest
+
+    from ..questions.ask import ask
+
+    path = str(_path(context))
+    if why := _nobody(path):
+        return unknown(f"{why}, so that nothing was asked", _START)
+    try:
+        ask(path, "Status", StatusRequest(), _CALL_SECONDS)
+    except CommandError as error:
+        return bad(str(error), "see the service's own messages; if it is stopped, continue it (kill -CONT)")
+    return good(f"a service answers on {path}, with protocol version {paths.PROTOCOL_VERSION} as here")
+
+
+def _nobody(path: str) -> str:
+    """Returns why there is no service; empty if something listens."""
+    if not os.path.lexists(path):
+        return f"there is no {path}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(_CALL_SECONDS)
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            return f"{path} was left by a service that has ended"
+        except OSError:
+            return ""  # asking it gives the reason
+    return ""
+
+
+def round_trip(context: Context) -> Finding | None:
+    """Measures calls on one connection; the first one, which connects, does not count."""
+    if context.once(service).verdict != GOOD:
+        return None
+    import grpc
+
+    from jitc.v1.control_pb2 import DescribeRequest
+
+    from ...common import rpc
+
+    request, taken = DescribeRequest(protocol_version=paths.PROTOCOL_VERSION), []
+    with rpc.channel(str(_path(context))) as channel:
+        try:
+            for _ in range(_CALLS + 1):
+                began = time.monotonic()
+                rpc.node(channel).Describe(request, timeout=_CALL_SECONDS)
+                taken.append((time.monotonic() - began) * 1e3)
+        except grpc.RpcError as error:
+            return bad(f"a call failed: {rpc.status_of(error)[1]}", "see the service's own messages")
+    taken.pop(0)
+    return good(f"{statistics.median(taken):.2f} ms, median of {_CALLS} calls; the longest took {max(taken):.2f} ms")
+
+
+def _service(context: Context) -> Finding:
+    found: Finding = context.once(service)
+    return found
+
+
+CHECKS = (
+    Check("socket", socket_path),
+    Check("folder", folder),
+    Check("service", _service),
+    Check("round trip", round_trip),
+)
