@@ -16,6 +16,7 @@ from typing import Any
 import grpc
 
 from jitc.ops.generated_names import FORMAT_VERSION
+from jitc.v1 import control_pb2
 
 from .backends import open_backend
 from .backends.base import HealthWatch, NoDevice
@@ -40,7 +41,7 @@ from .node.joins.partings import Partings
 from .node.opening import Opening
 from .node.registry import Registry
 from .node.session import Session
-from .node.take_over import TakeOver, carry_on, has_sessions, note_options, open_log
+from .node.take_over import OtherOptions, TakeOver, carry_on, has_sessions, note_options, open_log
 from .node.workers.assign import Replacements
 from .node.workers.idle import IdleWorkers
 from .node.workers.supervisor import Supervisor
@@ -203,6 +204,30 @@ class Service:
             free = not self.registry.sessions and not any(gpu.attaching for gpu in self.registry.gpus)
             self._node.moving = self.keeper.foreign and free
             return self._node.moving
+
+    def refuses(self, config: Config) -> str:
+        """Returns why a service with this configuration could not go on in this one's place; empty if it could. From
+        then on programs are told to ask again, if there are none so far."""
+        with self.registry.changed:
+            if self.registry.sessions or any(gpu.attaching for gpu in self.registry.gpus):
+                try:
+                    note_options(config, self.registry.log)
+                except OtherOptions as error:
+                    return str(error)
+            else:
+                self._node.moving = True
+            return ""
+
+    def answers(self, seconds: float) -> bool:
+        """Returns whether its lock becomes free and its socket answers, each within this time."""
+        if not self.registry.changed.acquire(timeout=seconds):
+            return False
+        self.registry.changed.release()
+        with rpc.channel(self.config.socket) as link, contextlib.suppress(grpc.RpcError):
+            request = control_pb2.DescribeRequest(protocol_version=PROTOCOL_VERSION)
+            rpc.node(link).Describe(request, timeout=seconds)
+            return True
+        return False
 
     def drain(self) -> int:
         """Stops taking new sessions. Returns how many are left."""

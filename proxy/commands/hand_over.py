@@ -39,7 +39,7 @@ def give_place(service: Service, words: list[str], signals: Signals) -> NoReturn
     print("jitc-proxyd: another one takes over", file=sys.stderr, flush=True)
     connection = service.keeper.handed_on()
     os.set_inheritable(connection, True)
-    _become([*words, "--stand-by", str(connection)], signals)
+    become([*words, "--stand-by", str(connection)], signals)
 
 
 def stood_by(connection: int, config: Config) -> tuple[Keeper | None, bool]:
@@ -64,7 +64,7 @@ def move(service: Service, words: list[str], signals: Signals) -> NoReturn:
     log = service.registry.log.handed_on()
     os.set_inheritable(log, True)
     service.stop(leaves_folder=True)
-    _become([*words, "--left", str(log)], signals)
+    become([*words, "--left", str(log)], signals)
 
 
 def ends_without_keeper(service: Service, words: list[str], signals: Signals) -> NoReturn:
@@ -76,11 +76,11 @@ def ends_without_keeper(service: Service, words: list[str], signals: Signals) ->
     if sessions_kept(service.config.private_directory()) is not None:
         print("jitc-proxyd: another one has taken over meanwhile", file=sys.stderr, flush=True)
         if os.getpid() == 1:  # the keeper ends with it
-            _become([*words, "--stay"], signals)
+            become([*words, "--stay"], signals)
         os._exit(FAILED)
     service.abandon()
     if service.keeper.foreign and not service.registry.sessions:
-        _become(words, signals)
+        become(words, signals)
     print("jitc-proxyd: jitc-keeper has ended, and all workers and memory with it", file=sys.stderr, flush=True)
     os._exit(FAILED)
 
@@ -101,10 +101,11 @@ def _another_serves(config: Config) -> bool:
     return False
 
 
-def _become(words: list[str], signals: Signals) -> NoReturn:
+def become(words: list[str], signals: Signals) -> NoReturn:
+    """Has the program with these words take this process's place."""
     sys.stdout.flush()
     # They wait for the next program's handlers; the first process of a container would never see them otherwise.
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*ENDING, signal.SIGHUP))
     if signals.asked:  # this program's handler has had it
         signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
     os.execv(COMMAND[0], [*COMMAND, *words])

@@ -3,18 +3,19 @@
 Called by: users, systemd, `jitc run`, the demo. Promises: one line on standard output when it is ready, and readiness
 to systemd when NOTIFY_SOCKET is set; a reason why it cannot become ready is one line on standard error (exit status
 2: a wrong option, 1: anything else). On SIGTERM or SIGINT with sessions alive it accepts no new ones and waits for
-them; a second signal ends it at once. When it is killed, programs continue, and the next one takes over. With --replace
-that one makes this one stand by: it exits when the other serves, and goes on if that one cannot.
+them; a second signal ends it at once. On SIGHUP it reads its options again. When it is killed, programs continue, and
+the next one takes over. With --replace that one makes this one stand by: it exits when the other serves, and goes on if
+that one cannot.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import resource
 import signal
-import socket
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -24,9 +25,11 @@ from ..common import paths, standard_streams
 from .options import FAILED, USAGE, CommandError, chosen_socket, complain, socket_path
 from .parser import Parser, examples
 from .private_service import die_with_parent
+from .reload import Reader, changed, hears
 from .respawn import ENDING, Respawn, sessions_are
 from .settings.service import add_device_options, configured, device_words, resolve_device_options
 from .settings.setting import SERVICE_SETTINGS
+from .systemd import Watchdog, notify
 
 if TYPE_CHECKING:
     from ..common.config import Config
@@ -48,12 +51,12 @@ def main(argv: list[str] | None = None) -> int:
     standard_streams.shield()
     if arguments.die_with_parent:
         die_with_parent(os.getppid())
-    words = [*device_words(arguments), "--socket", config.socket]
+    read = _Reader(json.loads(arguments.said) if arguments.said else sys.argv[1:] if argv is None else argv)
+    words = read.words(arguments, config)
     if arguments.stay:
         return _stay(config)
     if arguments.respawn:
         return Respawn(words, ["--replace"] * arguments.replace, config.private_directory()).run()
-    words += ["--die-with-parent"] * arguments.die_with_parent
     keeper = None
     if arguments.stand_by is not None:
         from .hand_over import stood_by
@@ -61,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
         keeper, serves = stood_by(arguments.stand_by, config)
         if serves:
             return _stay(config)
-    return _serve(config, words, keeper, replace=arguments.replace, left=arguments.left)
+    return _serve(config, words, read, keeper, replace=arguments.replace, left=arguments.left)
 
 
 def _stay(config: Config) -> int:
@@ -72,9 +75,29 @@ def _stay(config: Config) -> int:
     return 0
 
 
-def _serve(config: Config, words: list[str], keeper: Keeper | None, *, replace: bool, left: int | None) -> int:
-    """Runs the service to its end. words: its options, for another one in its place; left: the log of the one before,
-    in this process. Returns the exit status."""
+class _Reader:
+    """The options as they were given, from which they can be read again."""
+
+    def __init__(self, given: list[str]) -> None:
+        self._given = [one for one in given if one != "--replace"]
+
+    def words(self, arguments: argparse.Namespace, config: Config) -> list[str]:
+        """Returns the options for another program in this one's place, or started by it: as they are now."""
+        parent = ["--die-with-parent"] * (arguments.die_with_parent and not arguments.respawn)
+        return [*device_words(arguments), "--socket", config.socket, *parent, "--said", json.dumps(self._given)]
+
+    def __call__(self) -> tuple[Config, list[str]]:
+        """Returns the configuration as it would be now, and its words. Raises CommandError."""
+        arguments = parser().parse_args(self._given)
+        config = _config(arguments)
+        return config, self.words(arguments, config)
+
+
+def _serve(
+    config: Config, words: list[str], read: Reader, keeper: Keeper | None, *, replace: bool, left: int | None
+) -> int:
+    """Runs the service to its end. words: its options, for another one in its place; read: reads them again; left: the
+    log of the one before, in this process. Returns the exit status."""
     signals = _Signals()
     _open_files_at_will()
     if KINDS[config.device].fixed_layout:
@@ -86,7 +109,7 @@ def _serve(config: Config, words: list[str], keeper: Keeper | None, *, replace: 
     from ..keeper.socket_lock import SocketInUse, WrongSocket
     from ..ranks.rank import NoWorker
     from ..service import Service
-    from .hand_over import ends_without_keeper, give_place, move
+    from .hand_over import become, ends_without_keeper, give_place, move
 
     try:
         paths.transport_library()  # here once, and not in each worker
@@ -95,17 +118,21 @@ def _serve(config: Config, words: list[str], keeper: Keeper | None, *, replace: 
     except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary, OSError) as error:
         return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
     service.keeper.on_lost, service.keeper.on_hand_over = signals.keeper_lost, signals.hand_over
-    begun = False
+    begun, watchdog = False, None
     try:
         service.start()
         begun = True
         gpus, room = f"{service.registry.visible()} {config.device} GPUs", size_text(service.config.snapshot_bytes)
         print(f"jitc-proxyd ready: {gpus}, up to {room} of host memory for copies, socket {config.socket}", flush=True)
         notify("READY=1")
+        watchdog = Watchdog(service)
         # With a time limit: a signal may arrive in another thread, but Python runs handlers in this one.
         while not signals.first.wait(SIGNAL_SECONDS):
             if service.may_move():
                 move(service, words, signals)
+            if signals.reload and (found := changed(service, words, read)) is not None:
+                become(found, signals)
+            signals.reload = False
         if not (signals.replaced or service.keeper.lost):
             notify("STOPPING=1")
             _drain(service, signals)
@@ -116,6 +143,8 @@ def _serve(config: Config, words: list[str], keeper: Keeper | None, *, replace: 
     except (NoWorker, OSError, RuntimeError) as error:  # of gRPC, when the socket cannot be bound
         return complain("jitc-proxyd", str(error))
     finally:
+        if watchdog is not None:
+            watchdog.stop()
         # What this one has found belongs to the next one too, when it could not begin.
         (service.leave if service.takes_over and not begun else service.stop)()
     return 0
@@ -130,14 +159,22 @@ def _config(arguments: argparse.Namespace) -> Config:
 
 
 class _Signals:
-    """The signals that end the service, SIGTERM and SIGINT: the first asks for the end, the second forces it."""
+    """The signals that end the service, SIGTERM and SIGINT: the first asks for the end, the second forces it. SIGHUP
+    asks it to read its options again."""
 
     def __init__(self) -> None:
         self.first, self.second = threading.Event(), threading.Event()
-        self.replaced = self.asked = False  # asked: by a signal
+        self.replaced = self.asked = self.reload = False  # asked: by a signal
         for number in ENDING:
             signal.signal(number, self._arrived)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        heard: tuple[signal.Signals, ...] = ENDING
+        if hears():
+            signal.signal(signal.SIGHUP, self._reload)
+            heard = (*ENDING, signal.SIGHUP)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, heard)
+
+    def _reload(self, *_: object) -> None:
+        self.reload = True
 
     def keeper_lost(self) -> None:
         self.first.set()
@@ -163,17 +200,6 @@ def _drain(service: Service, signals: _Signals) -> None:
             flush=True,
         )
         service.wait_drained(signals.second)
-
-
-def notify(state: str) -> None:
-    """Notifies systemd, if it asked for it (sd_notify protocol)."""
-    address = os.environ.get("NOTIFY_SOCKET", "")
-    if not address:
-        return
-    if address.startswith("@"):
-        address = "\0" + address[1:]
-    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
-        out.sendto(state.encode(), address)
 
 
 def parser() -> Parser:
@@ -208,6 +234,7 @@ def parser() -> Parser:
     )
     made.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
     made.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)
+    made.add_argument("--said", metavar="WORDS", help=argparse.SUPPRESS)
     for name in ("--stand-by", "--left"):
         made.add_argument(name, type=int, metavar="DESCRIPTOR", help=argparse.SUPPRESS)
     return made

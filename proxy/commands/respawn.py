@@ -98,7 +98,7 @@ class Respawn:
                 flush=True,
             )
         self._stopping = True
-        self._send(number)
+        self._send(signal.SIGTERM if number == signal.SIGHUP else number)  # which asks a service to reload
 
     def _send(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -89,6 +89,9 @@ VARIABLES = (
         "for diagnosis, slow: no memory of boundaries is registered with the driver",
         "1",
     ),
-    Variable(("NOTIFY_SOCKET",), "`jitc-proxyd`", "readiness for systemd"),
+    Variable(
+        ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"), "`jitc-proxyd`", "readiness and signs of life for systemd"
+    ),
+    Variable(("NO_COLOR", "TERM", "COLUMNS", "LINES"), "`jitc`", "[tables and colour](#on-a-terminal)"),
     Variable(("TMPDIR",), "`jitc run`", "the folder of its service's socket"),
 )

@@ -1,13 +1,14 @@
 """The commands that ask a running service: status, report, inject, validate, gpu.
 
-Called by: jitc.py, which adds them to its parser. Promise: what a service says reaches standard output as text, as one
-JSON document, or as a file; the exit status says whether the answer is good.
+Called by: jitc.py, which adds them to its parser. Promise: what a service says reaches standard output as text, as
+tables (../terminal), as one JSON document, or as a file; the exit status says whether the answer is good.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from typing import Any
 
@@ -15,12 +16,15 @@ from jitc.ops.faults import KINDS, PHASES
 from jitc.ops.options.table import GPUS_MOST
 from jitc.ops.options.values import Number, Seconds
 
-from ..options import FAILED, NOT_PROVEN, USAGE, CommandError, number, output_file, seconds, socket_path
+from ..options import FAILED, NOT_PROVEN, USAGE, CommandError, number, output_file, seconds, shown, socket_path
+from ..terminal.colour import AUTO, COLOURS, NEVER, print_tables
 from .ask import CALL_SECONDS, ask
 
 #: Seconds that a fault without a trigger may take to fire.
 NOW_SECONDS = 10
 FOREVER_MS = 0xFFFF_FFFF
+#: Seconds between two pictures of `jitc status --watch`.
+WATCH_LEAST, WATCH_MOST = 0.1, 3600.0
 _GPU = number(Number(0, GPUS_MOST - 1))
 
 
@@ -29,8 +33,15 @@ _GPU = number(Number(0, GPUS_MOST - 1))
 
 def add_questions(commands: Any) -> None:
     """Adds `status`, `report` and `validate`."""
-    with_json(_asking(commands, "status", "GPUs, workers and sessions of the service", _status))
-    report = with_json(_asking(commands, "report", "recoveries so far: cause, decision, phases, bytes", _report))
+    status = _with_color(with_json(_asking(commands, "status", "GPUs, workers and sessions of the service", _status)))
+    status.add_argument(
+        "--watch", nargs="?", type=_interval, const=1.0, metavar="SECONDS",
+        help="again and again, every so many seconds (%(const)g); Ctrl-C ends it",
+    )  # fmt: skip
+    text = "recoveries so far: cause, decision, phases, bytes"
+    report = _with_color(with_json(_asking(commands, "report", text, _report)))
+    text = "print each further recovery when its proof is known; with --json one document a line"
+    report.add_argument("--follow", action="store_true", help=text)
     for name, text in (("html", "draw the timeline of all ranks, as a page for a browser"),
                        ("trace", "write the timeline as trace events, for Perfetto")):  # fmt: skip
         report.add_argument(f"--{name}", type=output_file, metavar="FILE", help=f"{text}; - is standard output")
@@ -41,7 +52,7 @@ def add_questions(commands: Any) -> None:
         "--timeout", type=seconds(Seconds(1, 1e6, "do not wait")), default=600, metavar="S",
         help="for a verdict (%(default)s)",
     )  # fmt: skip
-    with_json(validate)
+    _with_color(with_json(validate))
 
 
 def add_gpu(commands: Any) -> None:
@@ -71,6 +82,23 @@ def with_json(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     return parser
 
 
+def _with_color(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    parser.add_argument(
+        "--color", choices=COLOURS, default=AUTO,
+        help="tables and colour: on a terminal (auto), through a pipe too (always), tables without colour (never)",
+    )  # fmt: skip
+    return parser
+
+
+def _interval(text: str) -> float:
+    """Parses the seconds of --watch."""
+    value = float(text) if re.fullmatch(r"[0-9]{1,4}(?:\.[0-9]{1,9})?", text, re.ASCII) else 0.0
+    if not WATCH_LEAST <= value <= WATCH_MOST:
+        allowed = f"from {WATCH_LEAST:g} to {WATCH_MOST:g}"
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a number of seconds {allowed}")
+    return value
+
+
 def _asking(commands: Any, name: str, text: str, act: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     parser.add_argument(
@@ -88,7 +116,11 @@ def _status(arguments: argparse.Namespace) -> int:
 
     from .text import status
 
-    return _show(ask(arguments.socket, "Status", StatusRequest()).json, arguments.json, status)
+    if arguments.watch is not None:
+        from ..terminal.watch import watch
+
+        return watch(arguments.socket, arguments.watch, arguments.color, arguments.json)
+    return _show(ask(arguments.socket, "Status", StatusRequest()).json, arguments.json, status, arguments.color)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -96,6 +128,8 @@ def _report(arguments: argparse.Namespace) -> int:
 
     from .text import report
 
+    if arguments.follow:
+        return _follow(arguments)
     files = [arguments.html, arguments.trace]
     if [*files, "-" if arguments.json else None].count("-") > 1:
         raise CommandError("only one of --json, --html - and --trace - can go to standard output", USAGE)
@@ -103,9 +137,17 @@ def _report(arguments: argparse.Namespace) -> int:
     if any(files):
         _draw(json.loads(document), arguments)
     if arguments.json or not any(files):
-        _show(document, arguments.json, report)
+        _show(document, arguments.json, report, arguments.color)
     outcomes = [one["outcome"] for one in json.loads(document)["recoveries"]]
     return NOT_PROVEN if any(one.startswith("not proven") for one in outcomes) else 0
+
+
+def _follow(arguments: argparse.Namespace) -> int:
+    if arguments.html is not None or arguments.trace is not None:
+        raise CommandError("--follow goes with neither --html nor --trace: these draw what there is", USAGE)
+    from ..terminal.follow import follow
+
+    return follow(arguments.socket, arguments.color, arguments.json)
 
 
 def _draw(report: dict[str, Any], arguments: argparse.Namespace) -> None:
@@ -141,7 +183,7 @@ def _validate(arguments: argparse.Namespace) -> int:
 
     request = ValidationRequest(gpu=arguments.gpu, wait_ms=min(FOREVER_MS, int(arguments.timeout * 1000)))
     document = ask(arguments.socket, "Validate", request, arguments.timeout + CALL_SECONDS).json
-    _show(document, arguments.json, validation)
+    _show(document, arguments.json, validation, arguments.color)
     return 0 if json.loads(document)["outcome"] == "identical" else FAILED
 
 
@@ -152,7 +194,11 @@ def _return_gpu(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(document: str, as_json: bool, text: Any) -> int:
+def _show(document: str, as_json: bool, text: Any, color: str = NEVER) -> int:
+    """Prints a document; text: the function of text.py, after which the tables are named."""
     parsed = json.loads(document)
-    print(json.dumps(parsed, indent=2) if as_json else text(parsed))
+    if as_json:
+        print(json.dumps(parsed, indent=2))
+    elif not print_tables(text.__name__, parsed, color):
+        print(text(parsed))
     return 0

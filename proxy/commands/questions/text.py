@@ -1,4 +1,8 @@
-"""The jitc command's documents as text. Called by: command.py."""
+"""The jitc command's documents as plain text, and the sentences in it.
+
+Called by: command.py; ../terminal, which shows the same facts in tables. Promise: the plain text keeps its form, since
+scripts read it.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +29,37 @@ def status(document: dict[str, Any]) -> str:
                 f"    pid {session['pid']}  job {session['job']}  {rank}  {session['state']}  "
                 f"worker {session['worker_pid'] or 'none'}  boundary {session['boundary']}  "
                 f"copies {size(session['copies_held_bytes'])}  journal {size(session['journal_bytes'])}  "
-                f"{session['ops_executed']} ops"
-                f"{_away(gpu['index'], session['host'])}{_diverged(session['diverged'])}{_races(session['races'])}"
-                f"{_reserve(session['reserve']['boundary'])}{_turns(session['turns'])}"
+                + "  ".join([f"{session['ops_executed']} ops", *_away(gpu["index"], session), *session_notes(session)])
             )
-            if session["waiting_for"]:
-                lines.append(f"        waits for a {session['waiting_for']}")
-    copies = document["copies"]
-    lines.append(f"copies of device memory  {size(copies['held_bytes'])} of {size(copies['limit_bytes'])}")
-    return _shown(lines)
+            lines += [f"        {one}" for one in waits(session)]
+    return _shown([*lines, copies(document)])
+
+
+def _away(gpu: int, session: Mapping[str, Any]) -> list[str]:
+    return [f"on GPU {session['host']}"] if session["host"] != gpu else []
+
+
+def session_notes(session: Mapping[str, Any]) -> list[str]:
+    """Returns the unusual facts about a session, besides a GPU that is not its own."""
+    diverged, races, reserve = session["diverged"], session["races"], session["reserve"]["boundary"]
+    notes = (
+        f"{diverged} blocks unlike those of other ranks" if diverged else "",
+        f"{races} {'race' if races == 1 else 'races'}" if races else "",
+        f"reserve {reserve}" if reserve else "",
+        _turns(session["turns"]),
+    )
+    return [one for one in notes if one]
+
+
+def waits(session: Mapping[str, Any]) -> list[str]:
+    """Returns the sentence about what a session waits for; empty if it does not wait."""
+    return [f"waits for a {session['waiting_for']}"] if session["waiting_for"] else []
+
+
+def copies(document: Mapping[str, Any]) -> str:
+    """Returns the line about the memory for copies."""
+    held, limit = document["copies"]["held_bytes"], document["copies"]["limit_bytes"]
+    return f"copies of device memory  {size(held)} of {size(limit)}"
 
 
 def _shown(lines: Iterable[str]) -> str:
@@ -42,17 +68,26 @@ def _shown(lines: Iterable[str]) -> str:
 
 
 def report(document: dict[str, Any]) -> str:
-    parts = [_recovery(number, one) for number, one in enumerate(document["recoveries"], 1)]
-    parts = parts or [["no recoveries so far"]]
-    parts += [*map(_validation, document["validations"]), *map(_divergence, document["divergences"])]
-    return _shown(chain(*parts, *map(races.lines, document["races"])))
+    parts = [recovery_lines(number, one) for number, one in enumerate(document["recoveries"], 1)]
+    return _shown(chain(*(parts or [["no recoveries so far"]]), other_lines(document)))
+
+
+def other_lines(document: Mapping[str, Any]) -> Iterable[str]:
+    """Returns the lines about all that a report has besides recoveries."""
+    validations, divergences = map(validation_lines, document["validations"]), map(_divergence, document["divergences"])
+    return chain(*validations, *divergences, *map(races.lines, document["races"]))
+
+
+def recovery(number: int, one: Mapping[str, Any]) -> str:
+    """Returns the text about one recovery."""
+    return _shown(recovery_lines(number, one))
 
 
 def validation(one: dict[str, Any]) -> str:
-    return _shown(_validation(one))
+    return _shown(validation_lines(one))
 
 
-def _validation(one: dict[str, Any]) -> list[str]:
+def validation_lines(one: dict[str, Any]) -> list[str]:
     gpus = ", ".join(map(str, one["gpus"]))
     lines = [
         f"validation on GPU {gpus}, step {one['step']}: {one['outcome']} "
@@ -76,45 +111,32 @@ def _divergence(one: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _reserve(boundary: int) -> str:
-    return f"  reserve {boundary}" if boundary else ""
-
-
-def _away(gpu: int, host: int) -> str:
-    return f"  on GPU {host}" if host != gpu else ""
-
-
 def _turns(turns: Mapping[str, Any]) -> str:
     """Describes the turns of a session that does not fit on its GPU together with others."""
     if not turns["moved_out"] and not turns["waits"]:
         return ""
     now = ", not on it now" if turns["waits"] else ""
-    return f"  takes turns at the GPU (left it {turns['moved_out']} times, {turns['seconds']:.1f} s of moving{now})"
+    return f"takes turns at the GPU (left it {turns['moved_out']} times, {turns['seconds']:.1f} s of moving{now})"
 
 
-def _diverged(blocks: int) -> str:
-    return f"  {blocks} blocks unlike those of other ranks" if blocks else ""
-
-
-def _races(count: int) -> str:
-    return f"  {count} {'race' if count == 1 else 'races'}" if count else ""
-
-
-def _recovery(number: int, one: dict[str, Any]) -> list[str]:
-    lines = [
+def recovery_lines(number: int, one: Mapping[str, Any]) -> list[str]:
+    """Returns the lines about a recovery."""
+    return [
         f"{number}. job {one['job']}, GPU {one['gpu']}: {one['cause']}, {one['outcome']}",
         f"   {one['decision']} to boundary {one['boundary']}, {size(one['bytes_restored'])} restored"
         f"{from_peers(one)}, {one['seconds']:.3f} s",
-        "   " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in one["phases"].items()),
+        *(f"   {line}" for line in recovery_details(one)),
     ]
+
+
+def recovery_details(one: Mapping[str, Any]) -> list[str]:
+    """Returns the lines about the phases of a recovery, its proof, and whatever else is known of it."""
+    lines = [", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in one["phases"].items())]
     if proof := one.get("proof"):  # reports of an older service, that this one took over from, have none
-        lines.append(f"   {_proof(proof)}")
+        lines.append(_proof(proof))
     if one.get("culprits"):
-        lines.append(f"   others waited for {', '.join(one['culprits'])}")
-    lines += [
-        f"   {text}" for text in (differences_text(one.get("differences", {})), one["message"], *one["notes"]) if text
-    ]
-    return lines
+        lines.append(f"others waited for {', '.join(one['culprits'])}")
+    return [*lines, *filter(None, (differences_text(one.get("differences", {})), one["message"], *one["notes"]))]
 
 
 def _proof(proof: Mapping[str, Any]) -> str:
