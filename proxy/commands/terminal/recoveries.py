@@ -19,7 +19,7 @@ from .grid import Column, Grid, Row, line, shown
 Numbered = tuple[int, Mapping[str, Any]]
 
 _RECOVERIES = (
-    Column("#", right=True), Column("time", leaves=1), Column("job", least=8), Column("GPU", leaves=2, least=8),
+    Column("#", right=True), Column("time", leaves=1), Column("job", least=15), Column("GPU", leaves=2, least=8),
     Column("cause"), Column("decision", leaves=4), Column("restored", leaves=5, least=40),
     Column("seconds", right=True, leaves=3), Column("outcome", least=14),
 )  # fmt: skip

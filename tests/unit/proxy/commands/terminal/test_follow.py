@@ -66,7 +66,7 @@ def test_each_recovery_once_over_all_restarts(proxyd: Proxyd, commands: Commands
     lose(proxyd, ranks[0], 2)
     service.kill()
     service.wait()
-    until(lambda: plain.errors and lines.errors, 30, "they have noticed")
+    until(lambda: bool(plain.errors and lines.errors), 30, "they have noticed")
     os.kill(worker_of(ranks[1]), signal.SIGKILL)
     proxyd.ready(proxyd.start(PLAIN))
     step(ranks, 4)

@@ -166,7 +166,7 @@ def test_a_service_that_is_killed_and_started_again(restarted: Restarted, comman
     restarted.kill()
     shown.shows("the service has not answered for")
     assert "job run-7" in shown.picture
-    until(lambda: piped.errors, 30, "a line on standard error")
+    until(lambda: bool(piped.errors), 30, "a line on standard error")
     said = piped.output.count("job run-7")
     restarted.start()
     piped.says("job run-7", said + 2)
