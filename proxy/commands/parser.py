@@ -27,6 +27,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, allow_abbrev=False, formatter_class=_Help)
         self._words: list[str] = []
+        self.color = False  # of Python 3.14 on: its codes would stand in the way of the formatter below
         self.add_argument("-V", "--version", action=_Version, help="print the version and exit")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

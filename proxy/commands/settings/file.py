@@ -61,7 +61,8 @@ def _parsed(path: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(_content(path).decode())
+        parsed: dict[str, Any] = tomllib.loads(_content(path).decode())
+        return parsed
     except UnicodeDecodeError:
         raise CommandError(f"{path} is no text in UTF-8", USAGE) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
