@@ -64,6 +64,7 @@ class Respawn:
         if not self._child:
             for number in FORWARDED:
                 signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # its options are this process's: it reads no others
             die_with_parent(parent)
             os.execv(COMMAND[0], [*COMMAND, *self._arguments, *self._at_first])
         self._at_first = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -46,8 +47,6 @@ def respawned(tmp_path: Path) -> Iterator[Respawned]:
 
 
 def kill(service: int) -> None:
-    import os
-
     os.kill(service, signal.SIGKILL)
 
 
@@ -79,3 +78,15 @@ def test_its_exit_status_is_the_service_s(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "is no socket" in done.stderr
+
+
+def test_the_end_of_its_terminal_ends_it(respawned: Respawned) -> None:
+    """A service of its own reads its options again at SIGHUP; this one's are its parent's, which ends it."""
+    respawned.ready()
+    service = until(respawned.service, 10, "a service")
+    os.kill(service, signal.SIGHUP)
+    kill(service)
+    respawned.ready()
+    assert "options" not in respawned.log.read_text()
+    respawned.process.send_signal(signal.SIGHUP)
+    assert respawned.process.wait(60) == 0
