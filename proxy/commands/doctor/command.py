@@ -7,12 +7,13 @@ runs; the exit status is 1 if a check is bad, otherwise 0, whatever could not be
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...backends import KINDS
 from ..options import FAILED, socket_path
+from ..settings.resolve import given
+from ..settings.setting import BY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,9 +56,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _device(folder: Path = Path("/dev")) -> str:
-    named = os.environ.get("JITC_DEVICE")
+    named = given(BY_NAME["device"])
     if named in KINDS:
-        return str(named)
+        return named
     return "cuda" if any((folder / one).exists() for one in _OF_THE_DRIVER) else "software"
 
 

@@ -17,6 +17,8 @@ from typing import Any
 from ...backends.base import NoDevice
 from ...backends.cuda import libraries
 from ...common.config import ADDRESS_BASES, LARGE_BYTES
+from ..settings.resolve import given
+from ..settings.setting import BY_NAME
 from . import child
 from .check import Check, Context, Finding, bad, good, unknown
 
@@ -105,7 +107,7 @@ def nvml(_: Context) -> Finding:
 def answer(_: Context) -> dict[str, Any]:
     """Returns what the driver says about its GPUs and the libraries; "error": why there is nothing else. The request is
     that of backends/cuda/backend.py."""
-    named = {name: os.environ.get(f"JITC_{name.upper()}", "") for name in libraries.NAMES}
+    named = {name: given(BY_NAME[name]) for name in libraries.NAMES}
     try:
         places = {name: libraries.candidates(name, named[name]) for name in libraries.NAMES}
     except NoDevice as error:

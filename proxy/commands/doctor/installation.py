@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -18,7 +18,10 @@ from jitc.client_shim.native_parts import compile, installation, supply, torch_b
 
 from ...backends.base import NoDevice
 from ...common import operators, paths
+from ..options import CommandError
 from ..parser import meant
+from ..settings.file import read
+from ..settings.resolve import CONFIG
 from ..settings.setting import SERVICE_SETTINGS
 from ..variables import VARIABLES
 from . import child
@@ -182,9 +185,23 @@ def of_variables(environment: Mapping[str, str]) -> Finding:
             settings[name].parse(environment[name]) if name in settings and environment[name] else None
         except argparse.ArgumentTypeError as error:
             wrong.append(f"{name}: {error}")
+    wrong += _wrong_in_file(environment.get(CONFIG, ""))
     if wrong:
         return bad("; ".join(wrong), 'unset it, or correct it (docs/cli.md, "Environment variables")')
     return good(f"known: {', '.join(ours)}" if ours else "no variable begins with JITC_")
+
+
+def _wrong_in_file(path: str) -> Iterator[str]:
+    """Returns what is wrong with the file of options."""
+    settings = {one.name: one for one in SERVICE_SETTINGS}
+    try:
+        for name, text in read(path).items() if path else ():
+            try:
+                settings[name].parse(text)
+            except argparse.ArgumentTypeError as error:
+                yield f"{path}: {name}: {error}"
+    except CommandError as error:
+        yield str(error)
 
 
 CHECKS = (

@@ -20,23 +20,24 @@ from ...common import paths
 from ...common.host_memory import size_text
 from ...common.shared_memory import NoSpace, spill_file
 from ...keeper.socket_lock import PATH_LIMIT
-from ..settings.setting import DEVICE_SETTINGS
+from ..settings.resolve import given
+from ..settings.setting import BY_NAME
 from .check import Check, Context, Finding, bad, good, unknown
 
 _PAGE = 4096
 
 
 def _value(name: str) -> Any:
-    """Returns an option's value: of its variable if that is one, otherwise the default."""
-    setting = next(one for one in DEVICE_SETTINGS if one.name == name)
-    if text := os.environ.get(setting.variable):
+    """Returns an option's value, as environment or file give it if that is right, otherwise the default."""
+    setting = BY_NAME[name]
+    if text := given(setting):
         with contextlib.suppress(argparse.ArgumentTypeError):  # the check of variables says so
             return setting.parse(text)
     return setting.default
 
 
 def spill(_: Context) -> Finding:
-    folder = os.environ.get("JITC_SPILL_DIR") or str(_value("spill-dir"))  # also one that is refused
+    folder = given(BY_NAME["spill-dir"]) or str(_value("spill-dir"))  # also one that is refused
     limit = int(_value("spill-limit"))
     return of_spill(folder, limit) if limit else good("no journal is spilled (--spill-limit 0)")
 

@@ -72,6 +72,18 @@ def _parsed(setting: Setting, place: str, name: str, text: str) -> Any:
         raise CommandError(f"{name if place == ENVIRONMENT else f'{place}: {name}'}: {error}", USAGE) from None
 
 
+def given(setting: Setting, environment: Mapping[str, str] | None = None) -> str:
+    """Returns what the environment, or the file that it names, gives for a setting; empty: nothing, or no text that can
+    be read."""
+    environment = os.environ if environment is None else environment
+    if text := environment.get(setting.variable):
+        return text
+    try:
+        return read(environment[CONFIG]).get(setting.name, "") if environment.get(CONFIG) else ""
+    except CommandError:
+        return ""
+
+
 def called(arguments: argparse.Namespace, name: str) -> str:
     """Returns the setting as the place calls it that gave its value: `--gpus`, `JITC_GPUS`, `gpus (FILE)`."""
     origin: Origin = arguments.origins[name]

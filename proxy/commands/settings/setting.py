@@ -86,5 +86,6 @@ def _setting(option: Option) -> Setting:
 DEVICE_SETTINGS = tuple(map(_setting, OPTIONS))
 SOCKET = Setting("socket", socket_path, None, path=True)
 RESPAWN = Setting("respawn", yes_or_no, False, flag=True)
+BY_NAME = {one.name: one for one in DEVICE_SETTINGS}
 #: Settings of jitc-proxyd; `jitc run` has those of the devices, and passes over the others in a file.
 SERVICE_SETTINGS = (*DEVICE_SETTINGS, SOCKET, RESPAWN)

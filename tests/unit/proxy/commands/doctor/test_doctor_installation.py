@@ -124,3 +124,13 @@ def test_variables() -> None:
         and found.says.startswith("JITC_GPUS: 'many' is not a whole number")
         and ";" not in found.says
     )
+
+
+def test_a_file_of_options(tmp_path: Path) -> None:
+    path = tmp_path / "jitc.toml"
+    path.write_text("gpus = 2")
+    assert installation.of_variables({"JITC_CONFIG": str(path)}).says == "known: JITC_CONFIG"
+    for text, why in (("gpus = 0", "gpus: '0' is not a whole number"), ("gpu = 1", "did you mean gpus?"), ("x", "no")):
+        path.write_text(text)
+        found = installation.of_variables({"JITC_CONFIG": str(path)})
+        assert found.verdict == BAD and str(path) in found.says and why in found.says

@@ -40,6 +40,9 @@ def test_a_folder_for_journals(tmp_path: Path) -> None:
     assert found.verdict == BAD and "--spill-dir" in found.says
     assert not list(tmp_path.iterdir())
     assert "no journal is spilled" in elsewhere("storage", "spill", environment={"JITC_SPILL_LIMIT": "0"}).says
+    (tmp_path / "f").write_text("spill-limit = 0")
+    found = elsewhere("storage", "spill", environment={"JITC_CONFIG": str(tmp_path / "f")})
+    assert "no journal is spilled" in found.says
 
 
 @needs_mounts
