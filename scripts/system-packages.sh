@@ -6,7 +6,7 @@ set -euo pipefail
 kind=${1:-build}
 case $kind in
   build) packages="g++ make pkg-config libnghttp2-dev libxxhash-dev nlohmann-json3-dev python3-venv python3-dev" ;;
-  tests) packages="git procps util-linux binutils tmux zsh tcsh man-db" ;;
+  tests) packages="git procps util-linux binutils tmux zsh tcsh man-db systemd" ;;
   containers) packages="podman runc catatonit debootstrap" ;;
   *) echo "usage: system-packages.sh [build|tests|containers] [missing]" >&2; exit 2 ;;
 esac
@@ -16,6 +16,7 @@ is_there() {
     g++|make|pkg-config|git|podman|runc|catatonit|debootstrap|tmux|zsh|tcsh) command -v "$1" >/dev/null ;;
     procps) command -v pgrep >/dev/null ;;
     util-linux) command -v unshare >/dev/null && command -v prlimit >/dev/null ;;
+    systemd) command -v systemd-analyze >/dev/null ;;
     man-db) command -v man >/dev/null ;;
     binutils) command -v readelf >/dev/null && command -v nm >/dev/null ;;
     python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;

@@ -98,7 +98,7 @@ def _serve(
 ) -> int:
     """Runs the service to its end. words: its options, for another one in its place; read: reads them again; left: the
     log of the one before, in this process. Returns the exit status."""
-    signals = _Signals()
+    signals, watchdog = _Signals(), Watchdog()
     _open_files_at_will()
     if KINDS[config.device].fixed_layout:
         _fix_layout()
@@ -118,14 +118,14 @@ def _serve(
     except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary, OSError) as error:
         return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
     service.keeper.on_lost, service.keeper.on_hand_over = signals.keeper_lost, signals.hand_over
-    begun, watchdog = False, None
+    begun = False
     try:
         service.start()
         begun = True
         gpus, room = f"{service.registry.visible()} {config.device} GPUs", size_text(service.config.snapshot_bytes)
         print(f"jitc-proxyd ready: {gpus}, up to {room} of host memory for copies, socket {config.socket}", flush=True)
         notify("READY=1")
-        watchdog = Watchdog(service)
+        watchdog.watch(service)
         # With a time limit: a signal may arrive in another thread, but Python runs handlers in this one.
         while not signals.first.wait(SIGNAL_SECONDS):
             if service.may_move():
@@ -143,8 +143,7 @@ def _serve(
     except (NoWorker, OSError, RuntimeError) as error:  # of gRPC, when the socket cannot be bound
         return complain("jitc-proxyd", str(error))
     finally:
-        if watchdog is not None:
-            watchdog.stop()
+        watchdog.stop()
         # What this one has found belongs to the next one too, when it could not begin.
         (service.leave if service.takes_over and not begun else service.stop)()
     return 0

@@ -39,7 +39,7 @@ def changed(service: Service, words: list[str], read: Reader) -> list[str] | Non
         print(f"jitc-proxyd: options stay as they are: {why}", file=sys.stderr, flush=True)
         return None
     print("jitc-proxyd: reloads its options", file=sys.stderr, flush=True)
-    notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+    notify(f"WATCHDOG=1\nRELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
     return found
 
 

@@ -10,7 +10,11 @@ import contextlib
 import os
 import socket
 import threading
+import time
 from typing import Protocol
+
+#: A service that has not begun by then never will.
+BEGINNING_SECONDS = 120.0
 
 
 class Service(Protocol):
@@ -41,18 +45,32 @@ def watchdog_seconds() -> float:
 
 
 class Watchdog:
-    """Sends signs of life from a thread of its own."""
+    """Sends signs of life from a thread of its own: for a while because the service begins (after a reload systemd
+    counts meanwhile), then because it answers."""
 
-    def __init__(self, service: Service) -> None:
-        self._service, self._ended = service, threading.Event()
+    def __init__(self) -> None:
+        self._service: Service | None = None
+        self._ended = threading.Event()
+        self._begins_until = time.monotonic() + BEGINNING_SECONDS
         self._seconds = watchdog_seconds() / 3  # one may be late
         if self._seconds:
             threading.Thread(target=self._run, name="jitc-watchdog", daemon=True).start()
+
+    def watch(self, service: Service) -> None:
+        """From now on only the service's answers count."""
+        self._service = service
 
     def stop(self) -> None:
         self._ended.set()
 
     def _run(self) -> None:
-        while not self._ended.wait(self._seconds):
-            if self._service.answers(self._seconds):
+        while True:
+            if self._lives():
                 notify("WATCHDOG=1")
+            if self._ended.wait(self._seconds):
+                return
+
+    def _lives(self) -> bool:
+        if self._service is None:
+            return time.monotonic() < self._begins_until
+        return self._service.answers(self._seconds)

@@ -1,0 +1,268 @@
+"""The units of docker/ under systemd, with the whole sandbox: a training job loses workers and services, and is
+identical.
+
+systemd is the first process of a container (toolkit.systemd). The drop-in for software GPUs is installed; what the unit
+has for NVIDIA's alone, devices and their network, is not tried here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from toolkit.containers import OUT, SOCKET, Podman, private_podman
+from toolkit.fakes import fake_library, fake_system
+from toolkit.job import ROOT, Script
+from toolkit.jobs import JOBS
+from toolkit.record import Record, assert_identical
+from toolkit.systemd import DEVICE, DOCKER, UNIT, USER, Machine, Program, Steps, software, why_not
+from toolkit.waiting import until
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(bool(why_not()), reason=why_not() or "systemd"),
+]
+Reference = Callable[[Script, str], list[Record]]
+STEPS = 12
+SCRIPT = JOBS["gpt"].with_arguments("--steps", str(STEPS))
+#: Folders that the service can write to; the first three must outlive it.
+WRITABLE = ("/run/jitc", "/var/cache/jitc/spill", "/var/cache/jitc/tmp", "/tmp", "/var/tmp", "/dev/shm")
+#: A file cannot be made in these.
+CLOSED = ("/etc/jitc", "/usr", "/opt", "/var/lib", "/sys/fs/cgroup", "/proc/sys/kernel", "/var/cache")
+WATCHDOG_SECONDS = 15
+TRAINING = ROOT / "tests/end_to_end/cuda_training.py"
+
+
+@pytest.fixture
+def podman() -> Iterator[Podman]:
+    with private_podman("jitc-systemd-") as one:
+        yield one
+
+
+@pytest.fixture
+def boot(podman: Podman) -> Iterator[Callable[..., Machine]]:
+    """Starts a machine with the service. more: a drop-in that changes the unit."""
+    machines: list[Machine] = []
+
+    def start(more: str = "") -> Machine:
+        machines.append(Machine(podman, {"60-software.conf": software(), "70-test.conf": f"[Service]\n{more}\n"}))
+        machines[-1].start()
+        return machines[-1]
+
+    yield start
+    for machine in machines:
+        print(machine.journal()[-6000:])
+
+
+def kill_worker(machine: Machine, rank: int, user: int = 0) -> None:
+    """A worker is lost and recovered; the one in its place works."""
+    before = machine.lost_workers(user)
+    machine.execute("sh", "-c", f"kill -9 {machine.workers(user)[rank]}")
+    until(lambda: machine.lost_workers(user) == before + 1, 60, "the recovery is over")
+
+
+def another(machine: Machine, before: int, seconds: float = 60, user: int = 0) -> int:
+    """Waits for the service that follows this one, which has taken over the sessions."""
+    until(lambda: machine.is_another(before), seconds, "the next service is ready")
+    assert len(machine.workers(user)) == SCRIPT.ranks
+    return machine.main_pid()
+
+
+def keeper(machine: Machine) -> int:
+    return int(machine.execute("pgrep", "-f", "jitc.proxy.keeper --socket"))
+
+
+def test_the_sandbox(boot: Callable[..., Machine]) -> None:
+    """Service, keeper and workers are in it, and systemd has left nothing of it out."""
+    machine = boot()
+    service = machine.main_pid()
+    processes = [int(one) for one in machine.execute("pgrep", "-f", "jitc.proxy|jitc-proxyd").split()]
+    assert service in processes and len(processes) >= 5, processes
+    for pid in processes:
+        assert machine.of_process(pid, "Seccomp") == "2"
+        assert machine.of_process(pid, "NoNewPrivs") == "1"
+        assert {machine.of_process(pid, f"Cap{kind}") for kind in ("Prm", "Eff", "Bnd", "Amb")} == {"0" * 16}
+        for kind in ("mnt", "net", "user", "uts"):
+            assert machine.namespace(pid, kind) == machine.namespace(service, kind) != machine.namespace(1, kind)
+    for folder in WRITABLE:
+        assert machine.inside(service, f"touch {folder}/x && rm {folder}/x") == "", folder
+    for folder in CLOSED:
+        assert machine.inside(service, f"touch {folder}/x") != "", folder
+    assert machine.inside(service, "ls /home; ls /dev | grep -E '^(kmsg|mem|sd|vd)'") == ""
+    assert "hidepid=invisible" in machine.execute("grep", " /proc ", f"/proc/{service}/mountinfo").splitlines()[-1]
+    assert "not supported" not in machine.journal() and "ignoring" not in machine.journal(), machine.journal()
+    machine.systemctl("stop", UNIT)
+    assert machine.property("Result") == "success"
+    assert machine.execute("ls", "-A", "/run/jitc", "/var/cache/jitc/spill", "/var/cache/jitc/tmp").split("\n\n") == [
+        "/run/jitc:", "/var/cache/jitc/spill:", "/var/cache/jitc/tmp:",
+    ]  # fmt: skip
+
+
+def test_a_worker_is_killed(boot: Callable[..., Machine], podman: Podman, reference: Reference) -> None:
+    machine = boot()
+    program = Program(machine, podman, SCRIPT)
+    program.goes_to(3)
+    kill_worker(machine, 1)
+    program.goes_to(6)
+    kill_worker(machine, 0)
+    assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
+    assert machine.property("NRestarts") == "0"
+
+
+@pytest.mark.parametrize("user", [0, USER])
+def test_the_service_is_killed(user: int, boot: Callable[..., Machine], podman: Podman, reference: Reference) -> None:
+    """The next one is in a sandbox of its own, and its workers come from the keeper's. user: with User=, or root."""
+    machine = boot(f"User={user}" if user else "")
+    service, holder = machine.main_pid(), keeper(machine)
+    program = Program(machine, podman, SCRIPT, user, SOCKET)
+    program.goes_to(3)
+    for step in (5, 7):
+        machine.kill("SIGKILL")
+        service = another(machine, service, user=user)
+        assert keeper(machine) == holder
+        assert machine.namespace(holder, "mnt") != machine.namespace(service, "mnt")
+        for folder in WRITABLE[:3]:
+            assert machine.inside(holder, f"touch {folder}/x && rm {folder}/x") == "", folder
+        program.goes_to(step)
+        kill_worker(machine, step % 2, user)
+    machine.execute("sh", "-c", f"kill -9 {machine.main_pid()} {machine.workers(user)[0]}")
+    another(machine, service, user=user)
+    assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
+    assert machine.property("NRestarts") == "3"
+
+
+def test_a_service_that_stands_still(boot: Callable[..., Machine], podman: Podman, reference: Reference) -> None:
+    """The watchdog ends it, and the next one takes over."""
+    machine = boot(f"WatchdogSec={WATCHDOG_SECONDS}")
+    service = machine.main_pid()
+    program = Program(machine, podman, SCRIPT)
+    program.goes_to(3)
+    machine.kill("SIGSTOP")
+    another(machine, service, 60 + 2 * WATCHDOG_SECONDS)
+    assert "Watchdog timeout" in machine.journal()
+    program.goes_to(6)
+    kill_worker(machine, 1)
+    assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
+
+
+def test_it_is_stopped(boot: Callable[..., Machine], podman: Podman, reference: Reference) -> None:
+    """The service serves the job to its end, and takes no other."""
+    machine = boot()
+    program = Program(machine, podman, SCRIPT)
+    program.goes_to(3)
+    machine.systemctl("stop", "--no-block", UNIT)
+    until(lambda: "2 sessions are still alive and will be served to their end" in machine.journal(), 30, "it says so")
+    assert machine.property("ActiveState") == "deactivating"
+    program.goes_to(6)
+    assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
+    until(lambda: machine.property("ActiveState") == "inactive", 60, "it has ended")
+    assert machine.property("Result") == "success"
+    assert machine.execute("ls", "-A", "/run/jitc") == ""
+
+
+def test_it_is_started_again_before_the_job_has_ended(
+    boot: Callable[..., Machine], podman: Podman, reference: Reference
+) -> None:
+    """systemd kills it after TimeoutStopSec=; so `systemctl restart` changes the service under a job."""
+    machine = boot("TimeoutStopSec=3")
+    service, holder = machine.main_pid(), keeper(machine)
+    program = Program(machine, podman, SCRIPT)
+    program.goes_to(3)
+    machine.systemctl("restart", UNIT)
+    another(machine, service)
+    assert keeper(machine) == holder
+    for folder in WRITABLE[:3]:
+        assert machine.inside(holder, f"touch {folder}/x && rm {folder}/x") == "", folder
+    program.goes_to(6)
+    kill_worker(machine, 1)
+    assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
+
+
+def test_it_reads_its_options_again(boot: Callable[..., Machine], podman: Podman, reference: Reference) -> None:
+    machine = boot()
+    service = machine.main_pid()
+    program = Program(machine, podman, SCRIPT)
+    program.goes_to(3)
+    machine.configure("gpus = 2\nhang-seconds = 100\n")
+    machine.systemctl("reload", UNIT)
+    until(lambda: machine.journal().count("jitc-proxyd ready") == 2, 60, "it has begun anew")
+    until(lambda: machine.property("ActiveState") == "active", 30, "systemd knows")
+    assert machine.main_pid() == service and machine.property("NRestarts") == "0"
+    program.goes_to(5)
+    machine.configure("gpus = two\n")
+    machine.systemctl("reload", UNIT)
+    until(lambda: "options stay as they are" in machine.journal(), 30, "it refuses them")
+    kill_worker(machine, 1)
+    assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
+    assert machine.main_pid() == service
+
+
+def test_a_wrong_option_is_not_tried_again(boot: Callable[..., Machine]) -> None:
+    machine = boot()
+    machine.configure("gpus = two\n")
+    machine.systemctl("restart", UNIT, check=False)
+    assert machine.property("Result") == "exit-code" and machine.property("NRestarts") == "0"
+
+
+def test_the_unit_for_cuda_on_a_fake_driver(podman: Podman) -> None:
+    """Nothing of the driver's own calls is tried by that; all that jitc itself does is."""
+    drivers = podman.out.parent / "drivers"
+    drivers.mkdir()
+    wanted = fake_system(drivers, {}, DEVICES="1", VARIABLES="fixed")
+    wanted |= {"LD_LIBRARY_PATH": f"{OUT}/drivers", "JITC_FAKE_CUDA": f"{OUT}/drivers/libcuda.so.1"}
+    drivers.rename(podman.out / "drivers")
+    libraries = {f"JITC_{name.upper()}": str(fake_library(name)) for name in ("nccl", "cublas", "cublaslt", "nvrtc")}
+    variables = " ".join(f"{name}={value}" for name, value in {**wanted, **libraries}.items())
+    machine = Machine(podman, {"70-test.conf": f"[Service]\nEnvironment={variables}\n"})
+    machine.configure("gpus = 1\n")
+    machine.start()
+
+    def trains(faults: dict[int, Callable[[], None]]) -> list[str]:
+        program = Steps(machine, podman, TRAINING, 0, env=wanted)
+        lines = []
+        for step in range(STEPS):
+            lines.append(program.step())
+            faults.get(step, lambda: None)()
+        assert program.finish() == 0
+        return lines
+
+    def kill_service() -> None:
+        service = machine.main_pid()
+        machine.kill("SIGKILL")
+        until(lambda: machine.is_another(service), 60, "the next service is ready")
+
+    opens = f": < {DEVICE}"
+    if os.path.exists(DEVICE):
+        assert machine.execute("sh", "-c", opens) == "" and "not permitted" in machine.in_group(opens)
+    expected = trains({})
+    assert len(set(expected)) == STEPS
+    assert trains({3: lambda: kill_worker(machine, 0), 5: kill_service, 7: lambda: kill_worker(machine, 0)}) == expected
+    for pid in machine.execute("pgrep", "-f", "jitc.proxy.worker").split():
+        assert machine.execute("cat", f"/proc/{pid}/personality") == "00040000", "all have the same layout of memory"
+        assert machine.of_process(int(pid), "Seccomp") == "2"
+
+
+@pytest.mark.parametrize("with_namespaces", [False, True])
+def test_the_unit_of_a_user(with_namespaces: bool, podman: Podman, reference: Reference) -> None:
+    """Without root, in the user's own manager; with_namespaces: with the directives that its comments offer."""
+    machine = Machine(podman, {})
+    text = (DOCKER / "jitc-proxyd-user.service").read_text()
+    offered = re.sub(r"^#(?=[A-Z]\w+=)", "", text, flags=re.MULTILINE)
+    machine.install(UNIT, offered if with_namespaces else text, "user")
+    machine.configure_user("gpus = 2\n")
+    machine.systemctl("start", "user-manager.service")
+    machine.of_user("start", UNIT)
+    service = int(machine.of_user("show", "-P", "MainPID", UNIT))
+    for name, value in {"Seccomp": "2", "NoNewPrivs": "1", "CapEff": "0" * 16, "CapPrm": "0" * 16}.items():
+        assert machine.of_process(service, name) == value
+    for kind in ("mnt", "net", "user"):
+        assert (machine.namespace(service, kind) != machine.namespace(1, kind)) == with_namespaces
+    program = Program(machine, podman, SCRIPT, USER, f"/run/user/{USER}/jitc/proxyd.sock")
+    program.goes_to(3)
+    machine.of_user("kill", "--kill-whom=main", "--signal=SIGKILL", UNIT)
+    until(lambda: machine.of_user("show", "-P", "NRestarts,ActiveState", UNIT) == "1\nactive", 60, "the next one")
+    program.goes_to(6)
+    assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))

@@ -1,0 +1,179 @@
+"""The systemd units of docker/: what systemd-analyze says of their sandboxes, and whether jitc takes their options.
+
+tests/end_to_end/test_systemd.py runs them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from toolkit.tree import ROOT
+
+from jitc.proxy.commands import proxyd
+from jitc.proxy.commands.options import CommandError
+from jitc.proxy.commands.settings.file import read
+from jitc.proxy.commands.settings.service import resolve_device_options
+from jitc.proxy.commands.settings.setting import SERVICE_SETTINGS
+from jitc.proxy.commands.variables import VARIABLES
+
+DOCKER = ROOT / "docker"
+SYSTEM, SOFTWARE, USER = "jitc-proxyd.service", "jitc-proxyd-software.conf", "jitc-proxyd-user.service"
+INSTALLED = "/opt/jitc"
+FILE = DOCKER / "jitc.toml"
+#: Values of %t, %C and %E in the manager of the system, and in that of a user.
+FOLDERS = {
+    SYSTEM: {"%t": "/run", "%C": "/var/cache", "%E": "/etc"},
+    USER: {"%t": "/run/user/1000", "%C": "/home/ann/.cache", "%E": "/home/ann/.config"},
+}
+analyzed = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze (Debian's package systemd)"
+)
+
+
+def text(name: str) -> str:
+    return (DOCKER / name).read_text()
+
+
+def offered(unit: str) -> str:
+    """Returns the unit with the directives that it offers in comments."""
+    return re.sub(r"^#(?=(?!User)[A-Z]\w+=)", "", unit, flags=re.MULTILINE)
+
+
+def values(unit: str, name: str) -> list[str]:
+    return re.findall(rf"^{name}=(.*)", unit, re.MULTILINE)
+
+
+def commands(unit: str) -> list[list[str]]:
+    return [shlex.split(one) for one in values(unit, "ExecStart") if one]
+
+
+def expanded(unit: str, words: str) -> str:
+    for specifier, folder in FOLDERS[unit].items():
+        words = words.replace(specifier, folder)
+    return words
+
+
+def installed(folder: Path, unit: str, *dropins: str) -> Path:
+    """Writes a unit as it is installed, for the checkout's own jitc-proxyd."""
+    place = folder / "jitc-proxyd.service"
+    place.write_text(unit.replace(INSTALLED, str(ROOT)))
+    for number, one in enumerate(dropins):
+        dropin = folder / "jitc-proxyd.service.d" / f"{number}.conf"
+        dropin.parent.mkdir(exist_ok=True)
+        dropin.write_text(one.replace(INSTALLED, str(ROOT)))
+    return place
+
+
+def analyze(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder), "SYSTEMD_COLORS": "0", "LC_ALL": "C.UTF-8"}
+    return subprocess.run(
+        ["systemd-analyze", "--no-pager", *words], env=environment, capture_output=True, text=True, check=False,
+        timeout=60,
+    )  # fmt: skip
+
+
+@analyzed
+@pytest.mark.parametrize(
+    ("unit", "dropins", "most"),
+    [
+        pytest.param(text(SYSTEM), (), 2.5, id="cuda"),
+        pytest.param(text(SYSTEM), (text(SOFTWARE),), 1.5, id="software"),
+        pytest.param(text(USER), (), 6.5, id="user"),
+        pytest.param(offered(text(USER)), (), 3.5, id="user with namespaces"),
+    ],
+)
+def test_exposure(unit: str, dropins: tuple[str, ...], most: float, tmp_path: Path) -> None:
+    """0 is best, 10 is no sandbox at all."""
+    place = installed(tmp_path, unit, *dropins)
+    threshold = f"--threshold={round(10 * most)}"
+    done = analyze("security", "--offline=true", threshold, str(place), folder=tmp_path)
+    assert "Overall exposure level" in done.stdout, done.stderr
+    assert done.returncode == 0, done.stdout
+
+
+@analyzed
+def test_an_exposure_that_is_too_high_is_noticed(tmp_path: Path) -> None:
+    unit = re.sub(r"^(?:Protect|Restrict|Capability|SystemCall)\w+=.*\n", "", text(SYSTEM), flags=re.MULTILINE)
+    place = installed(tmp_path, unit)
+    assert analyze("security", "--offline=true", "--threshold=25", str(place), folder=tmp_path).returncode == 1
+
+
+@analyzed
+@pytest.mark.parametrize(
+    ("manager", "unit", "dropins"),
+    [
+        pytest.param("--system", text(SYSTEM), (), id="cuda"),
+        pytest.param("--system", text(SYSTEM), (text(SOFTWARE),), id="software"),
+        pytest.param("--user", text(USER), (), id="user"),
+        pytest.param("--user", offered(text(USER)), (), id="user with namespaces"),
+    ],
+)
+def test_systemd_understands_each_line(manager: str, unit: str, dropins: tuple[str, ...], tmp_path: Path) -> None:
+    place = installed(tmp_path, unit, *dropins)
+    words = ("verify", manager, "--man=no", "--recursive-errors=no", str(place))
+    done = analyze(*words, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    place.write_text(place.read_text().replace("[Install]", "ProtectMachine=yes\n[Install]"))
+    assert "ProtectMachine" in analyze(*words, folder=tmp_path).stderr
+
+
+@pytest.mark.parametrize(
+    ("unit", "name", "device"), [(SYSTEM, SYSTEM, "cuda"), (SYSTEM, SOFTWARE, "software"), (USER, USER, "software")]
+)
+def test_the_service_takes_its_command(unit: str, name: str, device: str) -> None:
+    ((program, *words),) = commands(text(name))
+    assert program == f"{INSTALLED}/.venv/bin/jitc-proxyd" and (ROOT / ".venv/bin/jitc-proxyd").exists()
+    arguments = proxyd.parser().parse_args([expanded(unit, one) for one in words])
+    (folder,) = values(text(unit), "RuntimeDirectory")
+    assert arguments.socket == f"{expanded(unit, '%t')}/{folder}/proxyd.sock"
+    assert arguments.device == device and arguments.gpus is None
+    (folder,) = values(text(unit), "ConfigurationDirectory")
+    assert arguments.config == f"{expanded(unit, '%E')}/{folder}/{FILE.name}"
+    arguments.config = str(FILE)
+    resolve_device_options(arguments, SERVICE_SETTINGS)
+
+
+@pytest.mark.parametrize("unit", [SYSTEM, USER])
+def test_variables_and_folders(unit: str) -> None:
+    """jitc reads each of its variables, and each folder that one names is made by systemd."""
+    known = {name for one in VARIABLES for name in one.names} | {one.variable for one in SERVICE_SETTINGS}
+    known |= {"TMPDIR", "CUDA_CACHE_PATH"}
+    folders = [f"%C/{one}" for line in values(text(unit), "CacheDirectory") for one in line.split()]
+    given = dict(one.split("=") for line in values(text(unit), "Environment") for one in line.split())
+    assert given.keys() <= known
+    assert {given["JITC_CACHE"], given["JITC_SPILL_DIR"], given["TMPDIR"]} == set(folders)
+    for words in values(text(unit), "Documentation"):
+        assert (ROOT / words.removeprefix(f"file:{INSTALLED}/")).exists()
+    (reload,) = values(text(unit), "ExecReload")
+    assert reload == "/bin/kill -HUP $MAINPID" and os.access("/bin/kill", os.X_OK)
+
+
+def test_both_services_live_alike() -> None:
+    names = (
+        "Type", "NotifyAccess", "ExecReload", "KillMode", "TimeoutStopSec", "TimeoutStartSec", "Restart", "RestartSec",
+        "RestartPreventExitStatus", "RuntimeDirectoryMode", "RuntimeDirectoryPreserve", "WatchdogSec", "WatchdogSignal",
+        "OOMPolicy", "StartLimitIntervalSec", "StartLimitBurst", "NoNewPrivileges", "UMask",
+    )  # fmt: skip
+    for name in names:
+        assert len(values(text(SYSTEM), name)) == 1, name
+        assert values(text(SYSTEM), name) == values(text(USER), name), name
+    assert not any(values(text(SOFTWARE), name) for name in names)
+
+
+def test_the_example_of_a_file(tmp_path: Path) -> None:
+    """Every line is right, also those that are comments."""
+    file = tmp_path / FILE.name
+    file.write_text(re.sub(r"^# (?=[a-z-]+ = )", "", FILE.read_text(), flags=re.MULTILINE))
+    names = read(str(file)).keys()
+    assert names > read(str(FILE)).keys() and not names & {"device", "socket", "spill-dir"}
+    arguments = proxyd.parser().parse_args(["--device", "cuda", "--config", str(file)])
+    resolve_device_options(arguments, SERVICE_SETTINGS)
+    file.write_text(file.read_text().replace("spares = 1", "spares = 65"))
+    with pytest.raises(CommandError, match="spares"):
+        resolve_device_options(proxyd.parser().parse_args(["--config", str(file)]), SERVICE_SETTINGS)
