@@ -10,7 +10,7 @@ include scripts/setup.mk
 include scripts/check.mk
 
 .PHONY: help demo test test-changed test-share test-all mutants third-party pytorch-tests soak ledger durations bench gpu-check
-.PHONY: gpu-bundle wheel clean contracts
+.PHONY: gpu-bundle wheel deb clean contracts
 # Results for `make ledger`, under the commit that they are of.
 RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
 # Tests run beside each other, whole jobs two at a time: their ranks wait for each other for a third of the time, and limits
@@ -90,6 +90,9 @@ gpu-bundle: build ## a folder and tar under 64 MiB to run gpu_check.py on a bare
 
 wheel: build ## the wheel and the source distribution, in build/dist (WHEEL: options, --help): half an hour the first time
 	@$(PY) scripts/wheel/make.py $(WHEEL)
+
+deb: build ## the Debian package, in build/dist, of the wheel there or a new one (DEB: options, --help)
+	@$(PY) scripts/deb/make.py $(DEB)
 
 clean: ## removes what the build made (keeps $(VENV))
 	rm -rf build interpose/lib proxy/lib client_shim/lib tests/evidence

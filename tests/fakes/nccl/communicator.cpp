@@ -124,15 +124,21 @@ int Communicator::stay_for_graph(void* stream) {
 
 /// As NCCL does at the end of a communicator, whichever way it ends.
 void Communicator::wait_graphs() {
-  std::unique_lock lock(graphs_mutex_);
-  graphs_gone_.wait(lock, [this] { return graphs_ == 0; });
+  {
+    std::unique_lock lock(graphs_mutex_);
+    graphs_gone_.wait(lock, [this] { return graphs_ == 0; });
+  }
   registrations_.drop();
 }
 
-/// A graph goes with the driver's lock held, so that what it had registered goes with the next operation.
+/// A graph goes with the driver's lock held, so that what it had registered goes with the next operation:
+/// outside of this lock, since that calls the driver. Only this thread's operations make graphs.
 void Communicator::drop_stale() {
-  const std::lock_guard lock(graphs_mutex_);
-  if (graphs_ == 0) registrations_.drop();
+  {
+    const std::lock_guard lock(graphs_mutex_);
+    if (graphs_ != 0) return;
+  }
+  registrations_.drop();
 }
 
 void Communicator::release_graph(void* communicator) {

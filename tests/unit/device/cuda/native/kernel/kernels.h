@@ -1,5 +1,7 @@
 // A session with a module of the fake driver's kernels (tests/fakes/README.md).
 #pragma once
+#include <cstring>
+
 #include "harness.h"
 #include "images.h"
 
@@ -10,8 +12,9 @@ template <class... Values>
 std::vector<std::byte> packed_values(Values... values) {
   std::vector<std::byte> bytes;
   const auto add = [&](const auto& value) {
-    const auto* const from = reinterpret_cast<const std::byte*>(&value);
-    bytes.insert(bytes.end(), from, from + sizeof value);
+    const size_t at = bytes.size();
+    bytes.resize(at + sizeof value);
+    std::memcpy(bytes.data() + at, &value, sizeof value);
   };
   (add(values), ...);
   return bytes;
