@@ -17,4 +17,12 @@ def is_checkout() -> bool:
 
 def remedy() -> str:
     """Returns what to do where a part of jitc is missing or broken."""
-    return "run `make build`" if is_checkout() else "run `pip install --force-reinstall jitc`"
+    if is_checkout():
+        return "run `make build`"
+    return f"run `{'apt-get install --reinstall' if _by_debian() else 'pip install --force-reinstall'} jitc`"
+
+
+def _by_debian() -> bool:
+    """Returns whether the Debian package has put jitc here (scripts/deb): its record of the installer says so."""
+    named = PACKAGES.parent.glob("jitc-*.dist-info/INSTALLER")
+    return any(one.read_text(errors="replace").strip() == "debian" for one in named)

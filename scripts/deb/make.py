@@ -127,6 +127,8 @@ def _python(root: Path, wheel: Path, wheels: list[Path], pythons: list[str]) -> 
     packages.mkdir()
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(packages, [one for one in archive.namelist() if ".data/" not in one])
+    for info in packages.glob("jitc-*.dist-info"):
+        (info / "INSTALLER").write_text("debian\n")  # client_shim/native_parts/installation.py asks for it
     (site / "jitc.pth").write_text(PATHS)
     for python in pythons:
         (site.parents[1] / f"python{python}").symlink_to("python3")

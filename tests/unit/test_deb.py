@@ -143,6 +143,7 @@ def test_its_dependencies_are_in_it(wheel: Path, contents: dict[str, bytes]) -> 
 def test_programs_get_package_jitc_and_no_other(files: dict[str, tarfile.TarInfo]) -> None:
     names = {one.removeprefix(f"{PACKAGES}/").partition("/")[0] for one in files if one.startswith(f"{PACKAGES}/")}
     assert {one.partition("-")[0] for one in names - {""}} == {"jitc"}
+    assert any(re.fullmatch(rf"{PACKAGES}/jitc-[^/]*\.dist-info/INSTALLER", one) for one in files)
     site = {one.removeprefix(f"{SITE}/").partition("/")[0] for one in files if one.startswith(f"{SITE}/")}
     assert "grpc" in site and "jitc" not in site and "jitc.pth" in site
     assert not [one for one in files if "dist-packages" in one or "__pycache__" in one]

@@ -41,6 +41,16 @@ def test_this_is_a_checkout() -> None:
     assert installation.is_checkout() and "make build" in installation.remedy()
 
 
+def test_what_mends_it_is_what_installed_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "PACKAGES", tmp_path / "jitc")
+    info = tmp_path / "jitc-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    assert installation.remedy() == "run `pip install --force-reinstall jitc`"
+    for installer, command in (("pip", "pip install --force-reinstall"), ("debian", "apt-get install --reinstall")):
+        (info / "INSTALLER").write_text(f"{installer}\n")
+        assert installation.remedy() == f"run `{command} jitc`"
+
+
 def part(folder: Path, name: str, *builds: TorchBuild) -> Path:
     made = folder / "made"
     made.mkdir(parents=True)
