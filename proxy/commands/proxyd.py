@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
     standard_streams.shield()
     if arguments.die_with_parent:
         die_with_parent(os.getppid())
-    read = _Reader(json.loads(arguments.said) if arguments.said else sys.argv[1:] if argv is None else argv)
+    read = _Reader(arguments.said or (sys.argv[1:] if argv is None else argv))
     words = read.words(arguments, config)
     if arguments.stay:
         return _stay(config)
@@ -130,9 +130,10 @@ def _serve(
         while not signals.first.wait(SIGNAL_SECONDS):
             if service.may_move():
                 move(service, words, signals)
-            if signals.reload and (found := changed(service, words, read)) is not None:
-                become(found, signals)
-            signals.reload = False
+            if signals.reload:
+                signals.reload = False  # before the options are read: a later signal counts again
+                if (found := changed(service, words, read)) is not None:
+                    become(found, signals)
         if not (signals.replaced or service.keeper.lost):
             notify("STOPPING=1")
             _drain(service, signals)
@@ -233,7 +234,7 @@ def parser() -> Parser:
     )
     made.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
     made.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)
-    made.add_argument("--said", metavar="WORDS", help=argparse.SUPPRESS)
+    made.add_argument("--said", type=json.loads, metavar="WORDS", help=argparse.SUPPRESS)
     for name in ("--stand-by", "--left"):
         made.add_argument(name, type=int, metavar="DESCRIPTOR", help=argparse.SUPPRESS)
     return made
@@ -256,7 +257,7 @@ def _print_config(arguments: argparse.Namespace, socket: str) -> int:
     from .settings.printed import printed
 
     try:
-        print(printed(arguments, socket), flush=True)
+        print(printed(arguments, socket).encode(errors="backslashreplace").decode(), flush=True)
     except OSError as error:
         return FAILED if isinstance(error, BrokenPipeError) else complain("jitc-proxyd", str(error))
     return 0

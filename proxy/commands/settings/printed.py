@@ -12,6 +12,7 @@ from typing import Any
 from jitc.ops.options.table import GROUPS, OVERHEAD_PARTS
 from jitc.ops.options.values import Size, size_text
 
+from ...common.printable import LINE, printable
 from .resolve import COMMAND_LINE, DEFAULT, ENVIRONMENT, Origin
 from .service import share
 from .setting import DEVICE_SETTINGS, RESPAWN, SOCKET, Setting
@@ -62,4 +63,4 @@ def _from(origin: Origin) -> str:
     place = origin.place if origin.place in (COMMAND_LINE, DEFAULT) else origin.name
     if origin.place not in (COMMAND_LINE, DEFAULT, ENVIRONMENT):
         place = origin.place
-    return place + (f", over {' and '.join(origin.over)}" if origin.over else "")
+    return printable(place + (f", over {' and '.join(origin.over)}" if origin.over else ""), LINE)

@@ -220,6 +220,15 @@ def test_what_is_printed_can_be_read(
     assert config("--config", file_with(tmp_path, text)) == config(*words)
 
 
+def test_names_that_no_text_can_have_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "a\nb\udcff"
+    folder.mkdir()
+    path = file_with(folder, "gpus = 2")
+    text = printed(capsys, "--config", path, "--spill-dir", str(folder))
+    (line,) = [one for one in text.splitlines() if one.startswith("gpus = 2")]
+    assert "a\\nb\\udcff" in line and "spill-dir = " in text
+
+
 def test_it_is_printed_without_a_service_and_to_a_closed_pipe(tmp_path: Path) -> None:
     command = f"{sys.executable} -m jitc.proxy.commands.proxyd --print-config --socket {tmp_path}/s"
     shell = ["bash", "-c", f"{command} | true; exit ${{PIPESTATUS[0]}}"]
