@@ -28,7 +28,8 @@ class Reloaded:
     def __init__(self, proxyd: Proxyd, folder: Path) -> None:
         self.proxyd, self.file = proxyd, folder / "jitc.toml"
         self.file.write_text("hang-seconds = 200\nvalidate-every = 7\n")
-        self.process = proxyd.start(PLAIN, "--config", str(self.file))
+        # Where the tests ignore SIGHUP (nohup), the service would too.
+        self.process = proxyd.start(["env", "--default-signal=HUP", *PLAIN], "--config", str(self.file))
         proxyd.ready(self.process)
 
     def reload(self, text: str, says: str) -> None:
