@@ -84,7 +84,8 @@ class _Reader:
     def words(self, arguments: argparse.Namespace, config: Config) -> list[str]:
         """Returns the options for another program in this one's place, or started by it: as they are now."""
         parent = ["--die-with-parent"] * (arguments.die_with_parent and not arguments.respawn)
-        return [*device_words(arguments), "--socket", config.socket, *parent, "--said", json.dumps(self._given)]
+        socket = ["--socket", config.socket]  # at the beginning, by which people find the process
+        return [*socket, *device_words(arguments), *parent, "--said", json.dumps(self._given)]
 
     def __call__(self) -> tuple[Config, list[str]]:
         """Returns the configuration as it would be now, and its words. Raises CommandError."""
