@@ -29,7 +29,7 @@ check-generated: build
 	@$(PY) -m jitc.proxy.commands.pages --check
 	@$(PYTEST) -q tests/unit/test_layers.py tests/unit/test_sizes.py tests/unit/test_words.py tests/unit/test_comments.py tests/unit/test_dead_names.py
 
-check-sanitizers: build ## the native parts under ASan, UBSan and TSan (SANITIZERS="asan" or "tsan": one): half an hour
+check-sanitizers: build ## the native parts under ASan, UBSan and TSan (SANITIZERS="asan" or "tsan": one): an hour and a half on two cores
 	@scripts/sanitize.sh $(or $(SANITIZERS),asan tsan)
 
 check-torch: ## import, demo and quick tests with the oldest and newest PyTorch (RELEASES="2.6.0": others): 6 GB each
