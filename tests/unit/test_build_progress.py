@@ -84,7 +84,7 @@ class Step:
             fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
         environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "xterm"}
         self.process = subprocess.Popen(
-            ["env", "--default-signal=HUP",  # the tests may run under nohup
+            ["env", "--default-signal=HUP,INT",  # the tests may run under nohup, or in a shell's background
              *(["setsid", "--ctty"] if columns else []), *command(step, script)],
             cwd=folder, env=environment, stdin=end if columns else None, stdout=end, stderr=end,
         )  # fmt: skip

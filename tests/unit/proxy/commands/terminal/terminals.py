@@ -19,7 +19,8 @@ from typing import Any
 
 from toolkit.waiting import patient, until
 
-JITC = [sys.executable, "-m", "jitc.proxy.commands.jitc"]
+#: Where the tests ignore Ctrl-C (a shell ignores it for what runs in its background), the command would too.
+JITC = ["env", "--default-signal=INT", sys.executable, "-m", "jitc.proxy.commands.jitc"]
 #: Variables of the terminal on which the tests run.
 _TERMINAL = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 HOME, ALTERNATE, NORMAL, CURSOR, NO_CURSOR = "\x1b[H", "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h", "\x1b[?25l"
