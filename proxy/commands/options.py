@@ -49,6 +49,12 @@ def shown(text: str) -> str:
     return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
 
 
+def program_words(arguments: argparse.Namespace) -> list[str]:
+    """Returns the program that stands at the end of a command line, without the -- before it."""
+    words: list[str] = arguments.program
+    return words[1:] if words[:1] == ["--"] else words
+
+
 # -- values ---------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ..common import paths
 from ..keeper.socket_lock import PATH_LIMIT
-from .options import RACES, USAGE, CommandError, shown
+from .options import RACES, USAGE, CommandError, program_words, shown
 from .private_service import private_service
 from .settings.service import device_words, resolve_device_options
 
@@ -29,7 +29,7 @@ FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, sign
 
 
 def run(arguments: argparse.Namespace) -> int:
-    program = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
+    program = program_words(arguments)
     if not program:
         raise CommandError("no program given; write jitc run --device software --gpus 2 -- PROGRAM ...", USAGE)
     if shutil.which(program[0]) is None:

@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 from jitc.ops.options.values import GIB, MIB
 
-PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+from . import control_groups
+
+PROC, CGROUPS = Path("/proc"), control_groups.CGROUPS
 
 
 class _Names(NamedTuple):
@@ -93,18 +95,10 @@ def _of_groups() -> list[int]:
 
 def _groups() -> Iterator[tuple[_Names, Path]]:
     """Returns the control groups of this process that count memory, innermost first; those of both kinds."""
-    try:
-        lines = (PROC / "self" / "cgroup").read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers == "" or "memory" in controllers.split(","):
-            names, root = (_SECOND, CGROUPS) if controllers == "" else (_FIRST, CGROUPS / "memory")
-            group = root / path.strip("/")
-            while group.is_relative_to(root):
-                yield names, group
-                group = group.parent
+    with contextlib.suppress(OSError):
+        for controllers, group in control_groups.around(PROC / "self" / "cgroup", CGROUPS):
+            if controllers == "" or "memory" in controllers.split(","):
+                yield _SECOND if controllers == "" else _FIRST, group
 
 
 def _number(path: Path) -> int | None:

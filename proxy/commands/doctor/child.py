@@ -1,12 +1,10 @@
 """Processes that checks start: with a time limit, without the preloaded library, and none of them stays.
 
-Called by: the modules of checks. Promises: a call returns soon after its time limit, also where a driver keeps the
-process from ending; what is ended for its time ends with all that it has started; it gets no input but what is given.
+Called by: the modules of checks. Promise: it gets no input but what is given (and those of ../bounded.py).
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -14,12 +12,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..bounded import finished
 from .check import NoVerdict
 
 #: Time for a check's process.
 SECONDS = 5.0
-#: Time for a process to end after SIGKILL; one that a driver holds in the kernel does not.
-_END_SECONDS = 1.0
 
 
 class Slow(NoVerdict):
@@ -54,32 +51,13 @@ def ran(
     OSError."""
     limit = SECONDS if seconds is None else seconds
     kept = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    process = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-        env=kept | dict(environment or {}), cwd="/", start_new_session=True,
-    )  # fmt: skip
     try:
-        output, errors = process.communicate(said, timeout=limit)
+        done = finished(words, limit, said=said.encode(), environment=kept | dict(environment or {}), folder="/")
     except subprocess.TimeoutExpired:
         raise Slow(f"{os.path.basename(words[0])} did not answer within {limit:g} s") from None
-    finally:
-        if process.returncode is None:
-            _end(process)
-    return Done(process.returncode, output, errors)
+    return Done(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 
 def ran_python(code: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Done:
     """Runs code in another process of this Python. Raises Slow, OSError."""
     return ran([sys.executable, "-c", code, *arguments], environment={"PYTHONSAFEPATH": "1"} | dict(environment or {}))
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """Ends a process that has not been waited for, with those that it has started: one of them may have the pipes."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_END_SECONDS)
-    for one in (process.stdin, process.stdout, process.stderr):
-        if one is not None:
-            with contextlib.suppress(OSError):
-                one.close()

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...backends import KINDS
-from ..options import FAILED, socket_path
+from ..options import FAILED, program_words
+from ..questions.command import with_json, with_socket
 from ..settings.resolve import given
 from ..settings.setting import BY_NAME
 
@@ -33,13 +34,11 @@ def add_doctor(commands: Any) -> None:
         "bad.",
         usage="jitc doctor [options] [-- PROGRAM [ARGUMENT ...]]",
     )  # fmt: skip
-    doctor.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
+    with_json(doctor)
     doctor.add_argument(
         "--device", choices=tuple(KINDS), help="for this kind (JITC_DEVICE, else cuda where an NVIDIA driver is)"
     )
-    doctor.add_argument(
-        "--socket", type=socket_path, metavar="PATH", help="the service's socket (JITC_SOCKET, else the default)"
-    )
+    with_socket(doctor)
     doctor.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="a program, after --")
     doctor.set_defaults(act=_run)
 
@@ -48,8 +47,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from .check import BAD, Context, run
     from .text import text
 
-    program = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
-    context = Context(arguments.device or _device(), arguments.socket or "", tuple(program))
+    context = Context(arguments.device or _device(), arguments.socket or "", tuple(program_words(arguments)))
     results = list(run(_groups(), context))
     print(_document(context, results) if arguments.json else text(results))
     return FAILED if any(one.finding.verdict == BAD for one in results) else 0

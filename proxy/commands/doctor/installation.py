@@ -5,12 +5,11 @@ Called by: command.py. Promise: PyTorch is not imported, and nothing is built.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from ...common import operators, paths
 from ..options import CommandError
 from ..parser import meant
 from ..settings.file import read
-from ..settings.resolve import CONFIG
+from ..settings.resolve import CONFIG, ENVIRONMENT, parsed
 from ..settings.setting import SERVICE_SETTINGS
 from ..variables import VARIABLES
 from . import child
@@ -177,31 +176,24 @@ def variables(_: Context) -> Finding:
 
 def of_variables(environment: Mapping[str, str]) -> Finding:
     settings = {one.variable: one for one in SERVICE_SETTINGS}
+    by_name = {one.name: one for one in SERVICE_SETTINGS}
     known = [*settings, *(name for one in VARIABLES for name in one.names if name.startswith("JITC_"))]
     ours = [name for name in sorted(environment) if name.startswith("JITC_") and not name.startswith(_OF_TESTS)]
     wrong = [f"{name} is no variable of jitc's{meant(name, known)}" for name in ours if name not in known]
-    for name in ours:
+    said = [(settings[name], ENVIRONMENT, name, environment[name]) for name in ours if name in settings]
+    try:
+        path = environment.get(CONFIG, "")
+        said += [(by_name[name], path, name, text) for name, text in (read(path) if path else {}).items()]
+    except CommandError as error:
+        wrong.append(str(error))
+    for setting, place, name, text in said:
         try:
-            settings[name].parse(environment[name]) if name in settings and environment[name] else None
-        except argparse.ArgumentTypeError as error:
-            wrong.append(f"{name}: {error}")
-    wrong += _wrong_in_file(environment.get(CONFIG, ""))
+            parsed(setting, place, name, text) if text or place != ENVIRONMENT else None
+        except CommandError as error:
+            wrong.append(str(error))
     if wrong:
         return bad("; ".join(wrong), 'unset it, or correct it (docs/cli.md, "Environment variables")')
     return good(f"known: {', '.join(ours)}" if ours else "no variable begins with JITC_")
-
-
-def _wrong_in_file(path: str) -> Iterator[str]:
-    """Returns what is wrong with the file of options."""
-    settings = {one.name: one for one in SERVICE_SETTINGS}
-    try:
-        for name, text in read(path).items() if path else ():
-            try:
-                settings[name].parse(text)
-            except argparse.ArgumentTypeError as error:
-                yield f"{path}: {name}: {error}"
-    except CommandError as error:
-        yield str(error)
 
 
 CHECKS = (

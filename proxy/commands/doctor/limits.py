@@ -15,7 +15,7 @@ from pathlib import Path
 from jitc.ops.options.table import COPIES
 from jitc.ops.options.values import MIB
 
-from ...common import host_memory
+from ...common import control_groups, host_memory
 from ...common.config import SLOTS
 from ...common.host_memory import size_text
 from ...node import descriptors
@@ -83,23 +83,15 @@ def of_processes(user: int | None, group: tuple[int, int] | None) -> Finding:
     return good(text)
 
 
-def tasks(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> tuple[int, int] | None:
+def tasks(groups: Path = control_groups.CGROUPS, own: Path = control_groups.OWN) -> tuple[int, int] | None:
     """Returns used and allowed tasks of the control group that leaves the fewest; None if none has a limit."""
     found: list[tuple[int, int]] = []
-    lines: list[str] = []
     with contextlib.suppress(OSError):
-        lines = own.read_text().splitlines()
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers not in ("", "pids"):
-            continue
-        root = groups / controllers if controllers else groups
-        folder = root / path.strip("/")
-        while folder.is_relative_to(root):
-            with contextlib.suppress(OSError, ValueError):  # "max" is no number
-                most = int((folder / "pids.max").read_text())
-                found.append((int((folder / "pids.current").read_text()), most))
-            folder = folder.parent
+        for controllers, folder in control_groups.around(own, groups):
+            if controllers in ("", "pids"):
+                with contextlib.suppress(OSError, ValueError):  # "max" is no number
+                    most = int((folder / "pids.max").read_text())
+                    found.append((int((folder / "pids.current").read_text()), most))
     return min(found, key=lambda one: one[1] - one[0], default=None)
 
 

@@ -76,6 +76,14 @@ def add_inject(commands: Any) -> None:
     inject.add_argument("--wait", action="store_true", help="until it has fired, and say so")
 
 
+def with_socket(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Adds --socket."""
+    parser.add_argument(
+        "--socket", type=socket_path, metavar="PATH", help="the service's socket (JITC_SOCKET, else the default)"
+    )
+    return parser
+
+
 def with_json(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Adds --json."""
     parser.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
@@ -101,10 +109,7 @@ def _interval(text: str) -> float:
 
 def _asking(commands: Any, name: str, text: str, act: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-    parser.add_argument(
-        "--socket", type=socket_path, metavar="PATH", help="the service's socket (JITC_SOCKET, else the default)"
-    )
-    parser.set_defaults(act=act)
+    with_socket(parser).set_defaults(act=act)
     return parser
 
 

@@ -55,7 +55,7 @@ def _resolved(
     texts = [(ENVIRONMENT, setting.variable, environment.get(setting.variable) or None),
              (path, setting.name, file.get(setting.name))]  # fmt: skip
     places = [(place, name, text) for place, name, text in texts if text is not None]
-    values = [_parsed(setting, *one) for one in places]  # also what is overridden has to be right
+    values = [parsed(setting, *one) for one in places]  # also what is overridden has to be right
     if given:
         return Origin(COMMAND_LINE, f"--{setting.name}", tuple(place for place, _, _ in places))
     setattr(arguments, setting.attribute, values[0] if values else setting.default)
@@ -65,7 +65,9 @@ def _resolved(
     return Origin(place, name, tuple(place for place, _, _ in places[1:]))
 
 
-def _parsed(setting: Setting, place: str, name: str, text: str) -> Any:
+def parsed(setting: Setting, place: str, name: str, text: str) -> Any:
+    """Returns the value of a text. place: ENVIRONMENT, or the path of a file; name: the setting there. Raises
+    CommandError."""
     try:
         return setting.parse(text)
     except argparse.ArgumentTypeError as error:

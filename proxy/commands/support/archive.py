@@ -6,23 +6,17 @@ only its user can read it.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
 import io
 import json
-import os
-import stat
-import sys
 import tarfile
-import tempfile
 
 from ...status.documents import document
 from ...status.support import Contents, ContentsFile
 from ..options import CommandError
+from ..questions.output import STANDARD_OUTPUT, place, to_standard_output
 from .part import Part
-
-STANDARD_OUTPUT = "-"
 
 
 def contents(parts: list[Part], now: float) -> Part:
@@ -55,49 +49,13 @@ def write(path: str, data: bytes, replace: bool) -> None:
     """Writes the file. replace: also over one that is there. Raises CommandError, and OSError if standard output cannot
     be written to."""
     if path == STANDARD_OUTPUT:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        to_standard_output(data)
         return
     try:
-        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-            with open(path, "wb") as file:  # a pipe or a device: there is nothing to replace
-                file.write(data)
-        else:
-            _place(os.path.realpath(path) if replace else path, data, replace)
+        place(path, data, mode=0o600, replace=replace)
     except FileExistsError:
         raise CommandError(f"{path} is there already; run the command again, or name a file with --output") from None
     except OSError as error:
         raise CommandError(
             f"{path} cannot be written: {error.strerror or error}; name a file elsewhere with --output"
         ) from None
-
-
-def _place(target: str, data: bytes, replace: bool) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=".jitc-", dir=os.path.dirname(target))
-    try:
-        with open(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(handle)  # some file systems report only here that they are full
-        if replace:
-            os.replace(temporary, target)
-        else:
-            _name(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _name(temporary: str, target: str) -> None:
-    """Gives the file its name. Raises FileExistsError if that is taken."""
-    try:
-        os.link(temporary, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        if os.path.lexists(target):
-            raise FileExistsError from None
-        os.rename(temporary, target)
-    else:
-        os.unlink(temporary)

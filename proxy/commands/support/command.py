@@ -16,8 +16,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..options import USAGE, CommandError, chosen_socket, output_file, socket_path
-from ..questions.command import with_json
+from ..options import USAGE, CommandError, chosen_socket, output_file
+from ..questions.command import with_json, with_socket
 
 if TYPE_CHECKING:
     from .part import Part
@@ -51,9 +51,7 @@ def add_support_bundle(commands: Any) -> None:
         help="where to (jitc-support-HOST-DATE-TIME.tar.gz in this folder); a file that is there is replaced; "
         "- is standard output",
     )  # fmt: skip
-    parser.add_argument(
-        "--socket", type=socket_path, metavar="PATH", help="the service's socket (JITC_SOCKET, else the default)"
-    )
+    with_socket(parser)
     parser.add_argument(
         "--with-arguments", action="store_true",
         help="also the command lines of these processes and programs, which may hold secrets",

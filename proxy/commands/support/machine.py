@@ -9,10 +9,11 @@ import re
 import resource
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ...common import control_groups
 from .part import PART_BYTES, Missing, collected, end_of, output_of
 from .processes import PROC
 
@@ -65,21 +66,11 @@ def _memory() -> str:
 
 def _groups() -> str:
     lines = []
-    for folder in _folders_of_groups():
+    for _, folder in control_groups.around():
         for name in _GROUP_FILES:
             with suppress(OSError):
                 lines.append(f"{folder / name}: {(folder / name).read_text().strip()}")
     return "\n".join(dict.fromkeys(lines)) or "no control group has a file with a limit that can be read"
-
-
-def _folders_of_groups() -> Iterator[Path]:
-    """Returns the folders of this process's control groups, and of those around them."""
-    root = Path("/sys/fs/cgroup")
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        top = root / controllers.removeprefix("name=")
-        group = top / path.strip("/")
-        yield from (one for one in (group, *group.parents) if one.is_relative_to(top))
 
 
 def _limits() -> str:

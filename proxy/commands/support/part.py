@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
+
+from ..bounded import finished
 
 #: Largest size of a part that has no other one.
 PART_BYTES = 4 << 20
-#: Seconds that a killed command may take to end; one that waits for a broken driver never does.
-_END_SECONDS = 2.0
 
 
 class Missing(Exception):
@@ -73,26 +71,10 @@ def output_of(command: list[str], seconds: float, environment: dict[str, str] | 
     """Runs a command. Returns its exit status, its output and the last line of its errors. Raises Missing if it cannot
     be run, or takes too long; it is killed then, with its children."""
     try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-            env=environment,
-        )  # fmt: skip
+        done = finished(command, seconds, environment=environment)
     except OSError as error:
         raise Missing(f"{command[0]} cannot be run: {error.strerror}") from None
-    try:
-        out, errors = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        _kill(process)
         raise Missing(f"{os.path.basename(command[0])} has not ended within {seconds:g} s") from None
-    except BaseException:
-        _kill(process)
-        raise
-    lines = errors.decode("utf-8", "backslashreplace").strip().splitlines()
-    return process.returncode, out, lines[-1] if lines else ""
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):
-        process.communicate(timeout=_END_SECONDS)
+    lines = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+    return done.returncode, done.stdout, lines[-1] if lines else ""

@@ -8,11 +8,24 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
+
+import pytest
 
 from jitc.proxy.commands.doctor import check
 from jitc.proxy.commands.doctor.check import Context, Finding
 
+NOBODY = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user, or give files to one")
+
+
+@cache
+def _own_mounts() -> bool:
+    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0
+
+
+needs_mounts = pytest.mark.skipif(not _own_mounts(), reason="this user cannot mount anything")
 _ONE = """
 import json, os, sys
 from dataclasses import asdict

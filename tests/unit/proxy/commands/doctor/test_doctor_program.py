@@ -10,14 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from doctor_rig import elsewhere, look
+from doctor_rig import NOBODY, as_root, elsewhere, look
 
 from jitc.proxy.commands.doctor import child, elf, interpreter, program, runtime
 from jitc.proxy.commands.doctor.check import BAD, GOOD, UNKNOWN, Context, Finding
 
-NOBODY = 65534
 Build = Callable[..., Path]
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
 #: Source of a library with the texts by which a CUDA runtime is known.
 RUNTIME = 'const char runtime[] = "cuGetExportTable\\0cudaErrorInsufficientDriver";\n'
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from doctor_rig import elsewhere, look
+from doctor_rig import NOBODY, as_root, elsewhere, look
 
 from jitc.proxy.commands.doctor import service as checks
 from jitc.proxy.commands.doctor.check import BAD, GOOD, UNKNOWN, Context, Finding
@@ -19,9 +19,6 @@ from jitc.proxy.commands.questions import ask
 from jitc.proxy.common import paths, rpc
 from jitc.proxy.keeper.socket_lock import PATH_LIMIT
 from jitc.proxy.service import Service
-
-NOBODY = 65534
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
 
 
 def of(name: str, path: Path) -> Finding:

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from functools import cache
 from pathlib import Path
 
-import pytest
-from doctor_rig import elsewhere
+from doctor_rig import NOBODY, as_root, elsewhere, needs_mounts
 
 from jitc.proxy.commands.doctor import storage
 from jitc.proxy.commands.doctor.check import BAD, GOOD, UNKNOWN
 from jitc.proxy.keeper.socket_lock import PATH_LIMIT
 
 GIB = 1 << 30
-NOBODY = 65534
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
-
-
-@cache
-def own_mounts() -> bool:
-    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0
-
-
-needs_mounts = pytest.mark.skipif(not own_mounts(), reason="this user cannot mount anything")
 
 
 def mounted(folder: Path, more: str = "true") -> tuple[str, ...]:

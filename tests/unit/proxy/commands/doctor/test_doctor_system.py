@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
-from doctor_rig import elsewhere, look
+from doctor_rig import NOBODY, as_root, elsewhere, look, needs_mounts
 from toolkit.sandbox import refusing
 
 from jitc.proxy.commands.doctor import child, limits, system
@@ -18,16 +16,6 @@ from jitc.proxy.commands.doctor.check import BAD, GOOD, UNKNOWN, Context
 from jitc.proxy.common import host_memory, paths
 
 SOFTWARE = Context("software")
-NOBODY = 65534
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-
-
-@cache
-def own_mounts() -> bool:
-    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0
-
-
-needs_mounts = pytest.mark.skipif(not own_mounts(), reason="this user cannot mount anything")
 
 
 def mounted(mount: str, *folder: str) -> tuple[str, ...]:
