@@ -11,7 +11,6 @@ import os
 import secrets
 import sys
 import threading
-from typing import Any
 
 import grpc
 
@@ -19,35 +18,23 @@ from jitc.ops.generated_names import FORMAT_VERSION
 from jitc.v1 import control_pb2
 
 from .backends import open_backend
-from .backends.base import HealthWatch, NoDevice
+from .backends.base import Backend, HealthWatch, NoDevice
 from .common import rpc
 from .common.config import Config
 from .common.paths import BOARD_VERSION, JOURNAL_VERSION, PROTOCOL_VERSION, WORKER_VERSION
-from .health.gpus import GpuHealth
-from .health.hang_watch import HangWatch
-from .health.heartbeat import Heartbeat
-from .health.races import Races
-from .keeper import protocol
+from .front.entrance import Entrance
+from .keeper import names, protocol
+from .keeper.admission import Admission
+from .keeper.claim.socket_lock import SocketLock
 from .keeper.client import Keeper
 from .keeper.launch import open_keeper
 from .keeper.log import Log
-from .keeper.socket_lock import SocketLock
 from .node.api.admin import AdminService
 from .node.api.coordinator import CoordinatorService
-from .node.api.node import NodeService
-from .node.fault_injector import FaultInjector
-from .node.joins.join_watch import JoinWatch
-from .node.joins.partings import Partings
-from .node.opening import Opening
 from .node.registry import Registry
-from .node.session import Session
-from .node.take_over import OtherOptions, TakeOver, carry_on, has_sessions, note_options, open_log
-from .node.workers.assign import Replacements
-from .node.workers.idle import IdleWorkers
-from .node.workers.supervisor import Supervisor
-from .node.workers.watch import Watch
-from .ranks.events import PendingValidation
-from .recovery.coordinator import Coordinator
+from .node.take_over import OtherOptions, carry_on, has_sessions, note_options, open_log
+from .tenants.tenant import Tenant
+from .tenants.tenants import Tenants
 
 #: The versions on which a service and its successor must agree: workers continue with memory of the other one's.
 VERSIONS = {
@@ -58,8 +45,12 @@ VERSIONS = {
     "journal": JOURNAL_VERSION,
     "worker": WORKER_VERSION,
 }
-#: The most programs that wait for a worker, and commands that wait for a fault or a verdict, at a time.
-ATTACHES, COMMANDS = 256, 64
+_RUNNING = "programs of user {} are running; start jitc-proxyd with --users, or end them first"
+#: The most commands that wait for a fault or a verdict at a time.
+COMMANDS = 64
+#: Logs of a service without sessions, by user; OWN: of the service's.
+Left = dict[int, Log]
+OWN = -1
 
 
 def _shares(config: Config) -> tuple[int, int | None]:
@@ -71,14 +62,17 @@ class Service:
     """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be made."""
 
     def __init__(
-        self, config: Config, *, replace: bool = False, keeper: Keeper | None = None, left: Log | None = None
+        self, config: Config, *, replace: bool = False, keeper: Keeper | None = None, left: Left | None = None
     ) -> None:
         """Makes the service. replace: a service that is already serving stands by until this one serves; keeper: of
-        this process, which has stood by, and goes on; left: what this process knew before it began anew."""
+        this process, which has stood by, and goes on; left: what this process knew before it began anew. Raises
+        UnknownUser, too."""
+        users = Admission.of(config.users) if config.users else None
+        admins = Admission.of(config.admins) if config.admins else None
         self.config = config
-        self.backend = open_backend(config)
-        if config.spare_gpus >= len(self.backend.gpus):
-            raise NoDevice(f"--spare-gpus {config.spare_gpus} leaves none of {len(self.backend.gpus)} GPUs to programs")
+        backend = open_backend(config)
+        if config.spare_gpus >= len(backend.gpus):
+            raise NoDevice(f"--spare-gpus {config.spare_gpus} leaves none of {len(backend.gpus)} GPUs to programs")
         self._socket_lock = SocketLock(config.socket, config.private_directory())
         if keeper is not None:
             self._socket_lock.share()
@@ -86,80 +80,90 @@ class Service:
             (keeper, True) if keeper is not None else open_keeper(self._socket_lock, VERSIONS, replace)
         )
         try:
-            log = open_log(self.keeper)
-            if self.takes_over and not has_sessions(log):
-                left, log = log, self._begin_anew()
-            if left is not None:
-                carry_on(left, log)
-            backend = self.backend
-            self.config = note_options(config, log, backend.gpus[0].memory_total, backend.worker_overhead)
-            if _shares(self.config) != _shares(config):
-                self.backend = open_backend(self.config)
-            config = self.config
-            config.images_directory().mkdir(mode=0o700, exist_ok=True)
-            self.registry = Registry(config, self.backend, log, self.keeper)
+            self._check_users(users)
+            self._admit(users)
+            log = self._log(left or {})
+            self.own, backend = self._own_tenant(config, backend, log)
+            self.config, self.backend = self.own.config, backend
+            self.tenants = Tenants(config, backend, self.own)
+            self.tenants.carry_on({uid: one for uid, one in (left or {}).items() if uid != OWN})
         except BaseException:
             self._let_go()
             raise
-        self._watch = Watch()
-        self._faults = FaultInjector(self.registry)
-        self._races = Races(self.registry)
-        self._coordinator = Coordinator(self.registry, self._faults)
-        self._gpus = GpuHealth(self.registry, self._coordinator.post, self._faults.move_at_boundary)
-        self._faults.report_unhealthy = self._gpus.unhealthy
-        self._supervisor = Supervisor(
-            config,
-            self._watch,
-            self._coordinator.worker_died,
-            self.keeper,
-            log,
-            completed=Opening(self.registry).filled_in,
-        )
-        self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
-        self._hangs = HangWatch(self.registry, config.hang_seconds, self._coordinator.hang_found)
-        self._coordinator.late = self._hangs.late
-        self._idle = IdleWorkers(self.registry, self._supervisor)
-        self._joins = JoinWatch(self.registry, config.hang_seconds)
-        self._partings = Partings(self.registry)
+        self._commands = rpc.Waiting("jitc-command", COMMANDS)
+        self._entrance: Entrance | None = None
+        if users is not None:
+            self._entrance = Entrance(config.private_directory(), self.tenants, users, admins, self._serve)
         self._health: HealthWatch | None = None
-        self._attaches, self._commands = rpc.Waiting("jitc-attach", ATTACHES), rpc.Waiting("jitc-command", COMMANDS)
-        self._node = NodeService(
-            self.registry,
-            self._supervisor,
-            self._watch,
-            self.keeper,
-            faults=self._faults,
-            waiting=self._attaches,
-            ended=self._coordinator.session_closed,
-        )
         self._server: grpc.Server | None = None
 
     def start(self) -> None:
         """Starts everything. Raises NoWorker or OSError; stop() cleans up in any case."""
-        self._watch.start()
-        sessions = self._take_over() if self.takes_over else []
-        self._supervisor.start()
-        self._coordinator.start(Replacements(self.registry, self._supervisor))
+        begun = [(self.own, self.own.begin(self.takes_over))]
+        begun += self.tenants.take_over() if self.takes_over else []
+        sessions = [session for _, some in begun for session in some]
+        if self.takes_over:
+            those = f"{len(sessions)} sessions of the service before"
+            print(f"jitc-proxyd: takes over {those}", file=sys.stderr, flush=True)
         if sessions:
             self._listen()  # programs may be waiting
-            self._coordinator.resume(sessions)
+            for tenant, some in begun:
+                tenant.resume(some)
             self.keeper.serving(settled=False)
-        self._idle.start()
-        self._heartbeat.start()
-        self._hangs.start()
-        self._joins.start()
-        self._partings.start()
-        self._health = self.backend.watch(self._gpus.unhealthy)
+        for tenant, _ in begun:
+            tenant.start()
+        self.tenants.start()
+        self._health = self.backend.watch(self.tenants.unhealthy)
         if not sessions:
             self._listen()
         self.keeper.serving(settled=True)
 
-    def _take_over(self) -> list[Session]:
-        sessions = TakeOver(self.registry, self._supervisor, self.keeper, self.registry.log).run()
-        self._node.unanswered = {session.number for session in sessions}
-        alive = [session for session in sessions if self._node.watch_program(session)]
-        print(f"jitc-proxyd: takes over {len(alive)} sessions of the service before", file=sys.stderr, flush=True)
-        return alive
+    @property
+    def registry(self) -> Registry:
+        """Returns the registry of the service's own user."""
+        return self.own.registry
+
+    def _check_users(self, users: Admission | None) -> None:
+        """Raises OtherOptions if the service before has served programs that this one could not."""
+        others = self._logs_of_others() if users is None and self.takes_over else {}
+        running = [uid for uid, log in others.items() if has_sessions(log)]
+        for log in others.values():
+            log.close()
+        if running:
+            raise OtherOptions(_RUNNING.format(running[0]))
+
+    def _admit(self, users: Admission | None) -> None:
+        self.keeper.admit(users)
+        if why := self._socket_lock.let_pass(users is not None):
+            print(f"jitc-proxyd: {why}", file=sys.stderr, flush=True)
+
+    def _log(self, left: Left) -> Log:
+        """Returns the log of the service's own user, with what is left of the one before."""
+        log, own = open_log(self.keeper), left.get(OWN)
+        if self.takes_over and not self._has_sessions(log):
+            left[OWN] = own = log
+            left |= self._logs_of_others()
+            log = self._begin_anew()
+        if own is not None:
+            carry_on(own, log)
+        return log
+
+    def _own_tenant(self, config: Config, backend: Backend, log: Log) -> tuple[Tenant, Backend]:
+        noted = note_options(config, log, backend.gpus[0].memory_total, backend.worker_overhead)
+        if _shares(noted) != _shares(config):
+            backend = open_backend(noted)
+        return Tenant(noted, backend, self.keeper, log), backend
+
+    def _has_sessions(self, log: Log) -> bool:
+        others = self._logs_of_others()
+        try:
+            return any(has_sessions(one) for one in (log, *others.values()))
+        finally:
+            for one in others.values():
+                one.close()
+
+    def _logs_of_others(self) -> Left:
+        return {uid: open_log(self.keeper, names.of_log(uid)) for uid in names.logged_users(self.keeper.kept)}
 
     def _begin_anew(self) -> Log:
         """Opens a new keeper: the previous service had no sessions, and nothing worth keeping but its reports."""
@@ -177,52 +181,50 @@ class Service:
             self.keeper.end()
             self._socket_lock.release()
 
-    def recoveries(self) -> list[dict[str, Any]]:
-        """Returns the recoveries' documents for `jitc report`."""
-        return self._coordinator.reports.documents()
-
-    def validations(self) -> list[dict[str, Any]]:
-        """Returns the validations' documents for `jitc report`."""
-        return self._coordinator.validations.documents()
-
-    def divergences(self) -> list[dict[str, Any]]:
-        """Returns the divergences' documents for `jitc report`."""
-        return self._coordinator.divergences.documents()
-
-    def validate(self, gpu: int) -> PendingValidation:
-        """Begins a validation for `jitc validate`."""
-        return self._coordinator.validate(gpu)
-
-    def return_gpu(self, gpu: int) -> str:
-        """Puts a lost GPU back into use. Returns the result, as a text."""
-        return self._gpus.returned(gpu)
-
     def may_move(self) -> bool:
         """Returns whether the service has no reason to stay with a keeper in another container, which cannot end
         before: no program uses it. From then on programs are told to ask again."""
-        with self.registry.changed:
-            free = not self.registry.sessions and not any(gpu.attaching for gpu in self.registry.gpus)
-            self._node.moving = self.keeper.foreign and free
-            return self._node.moving
+        if not self.keeper.foreign or any(self._used(one) for one in self.tenants.all()):
+            return False
+        for one in self.tenants.all():
+            one.node.moving = True  # then none can begin behind this one's back
+        free = not any(self._used(one) for one in self.tenants.all())
+        for one in self.tenants.all():
+            one.node.moving = free
+        return free
 
     def refuses(self, config: Config) -> str:
         """Returns why a service with this configuration could not go on in this one's place; empty if it could. From
         then on programs are told to ask again, if there are none so far."""
-        with self.registry.changed:
-            if self.registry.sessions or any(gpu.attaching for gpu in self.registry.gpus):
+        running = [one for one in self.tenants.all()[1:] if one.registry.sessions]
+        if running and not config.users:
+            return _RUNNING.format(running[0].user)
+        waits: list[Tenant] = []
+        for one in self.tenants.all():
+            with one.registry.changed:
+                if not one.used():
+                    one.node.moving = True
+                    waits.append(one)
+                    continue
                 try:
-                    note_options(config, self.registry.log)
+                    note_options(config, one.registry.log)
                 except OtherOptions as error:
+                    for other in waits:
+                        other.node.moving = False
                     return str(error)
-            else:
-                self._node.moving = True
-            return ""
+        return ""
+
+    @staticmethod
+    def _used(tenant: Tenant) -> bool:
+        with tenant.registry.changed:
+            return tenant.used()
 
     def answers(self, seconds: float) -> bool:
-        """Returns whether its lock becomes free and its socket answers, each within this time."""
-        if not self.registry.changed.acquire(timeout=seconds):
-            return False
-        self.registry.changed.release()
+        """Returns whether its locks become free and its socket answers, each within this time."""
+        for one in self.tenants.all():
+            if not one.registry.changed.acquire(timeout=seconds):
+                return False
+            one.registry.changed.release()
         with rpc.channel(self.config.socket) as link, contextlib.suppress(grpc.RpcError):
             request = control_pb2.DescribeRequest(protocol_version=PROTOCOL_VERSION)
             rpc.node(link).Describe(request, timeout=seconds)
@@ -231,15 +233,24 @@ class Service:
 
     def drain(self) -> int:
         """Stops taking new sessions. Returns how many are left."""
-        with self.registry.changed:
-            self._node.draining = True
-            return len(self.registry.sessions)
+        left = 0
+        for one in self.tenants.all():
+            with one.registry.changed:
+                one.node.draining = True
+                left += len(one.registry.sessions)
+        return left
 
     def wait_drained(self, ended: threading.Event) -> None:
         """Waits until the last session has ended, or the event is set."""
-        with self.registry.changed:
-            while self.registry.sessions and not ended.is_set():
-                self.registry.changed.wait(0.2)
+        for one in self.tenants.all():
+            with one.registry.changed:
+                while one.registry.sessions and not ended.is_set():
+                    one.registry.changed.wait(0.2)
+
+    def logs(self) -> dict[int, int]:
+        """Returns descriptors of the logs of all users, for a service that begins anew in this process's place."""
+        others = {uid: open_log(self.keeper, names.of_log(uid)) for uid in self.tenants.users()}
+        return {uid: one.handed_on() for uid, one in {OWN: self.registry.log, **others}.items()}
 
     def stop(self, leaves_folder: bool = False) -> None:
         """Stops everything, even if stopping a part fails. leaves_folder: another service is about to be made; programs
@@ -247,54 +258,56 @@ class Service:
         with contextlib.ExitStack() as last:  # the first entered is done last
             last.callback(self._socket_lock.close if leaves_folder else self._socket_lock.release)
             last.callback(self.keeper.end, leaves_folder)
-            last.callback(self.registry.close)
-            last.callback(self._supervisor.stop)
-            last.callback(self._stop_threads)
+            last.callback(self.own.stop)
+            last.callback(self.tenants.stop)
+            last.callback(self._stop_answering)
 
     def leave(self) -> None:
         """Ends without ending anything else: programs, workers and memory are the next service's."""
         with contextlib.ExitStack() as last:
             last.callback(self._socket_lock.close)
             last.callback(self.keeper.leave)
-            last.callback(self.registry.leave)
-            last.callback(self._stop_threads)
+            last.callback(self.own.leave)
+            last.callback(self.tenants.leave)
+            last.callback(self._stop_answering)
 
     def abandon(self) -> None:
         """Removes what is left after the keeper's end: workers have ended, and nothing in memory is of use."""
         self._socket_lock.release()
 
-    def _stop_threads(self) -> None:
+    def _stop_answering(self) -> None:
         with contextlib.ExitStack() as last:
-            last.callback(self._watch.stop)  # before the supervisor: it starts workers
-            last.callback(self._coordinator.stop)
-            last.callback(self._joins.stop)
-            last.callback(self._partings.stop)
-            last.callback(self._idle.stop)
-            last.callback(self._supervisor.close)
-            last.callback(self._heartbeat.stop)
-            last.callback(self._hangs.stop)
             if self._health is not None:
                 last.callback(self._health.stop)
             last.callback(self._commands.close)
-            last.callback(self._attaches.close)
             if self._server is not None:
                 last.callback(lambda server: server.stop(0.5).wait(), self._server)
+            if self._entrance is not None:
+                last.callback(self._entrance.stop)
+
+    def _serve(self, server: grpc.Server, tenant: Tenant, sees_all: bool) -> None:
+        """Adds to a server what it answers to a tenant's processes. sees_all: its commands see other tenants, too."""
+
+        def seen() -> list[Tenant]:
+            others = [one for one in self.tenants.all() if one is not tenant]
+            return [tenant, *(others if sees_all else ())]
+
+        rpc.add_node(tenant.node, server)
+        rpc.add_admin(AdminService(seen, self._commands), server)
+        coordinator = CoordinatorService(
+            tenant.registry, tenant.faults, fault=tenant.coordinator.fault_reported, race=tenant.races.add
+        )
+        rpc.add_coordinator(coordinator, server)
 
     def _listen(self) -> None:
-        def add(server: grpc.Server) -> None:
-            rpc.add_node(self._node, server)
-            rpc.add_admin(AdminService(self.registry, self._faults, self._races, self, self._commands), server)
-            coordinator = CoordinatorService(
-                self.registry, self._faults, fault=self._coordinator.fault_reported, race=self._races.add
-            )
-            rpc.add_coordinator(coordinator, server)
-
+        if self._entrance is not None:
+            return self._entrance.start(self.config.socket)
         # Under a name of its own first: it replaces that of a service before at once, and when one of them ends later,
         # gRPC removes no other one's.
         own = str(self.config.private_directory() / f"s-{secrets.token_hex(4)}")
         before = os.umask(0o177)  # the socket is this user's from the moment it exists
         try:
-            self._server = rpc.serve(add, own)
+            self._server = rpc.serve(lambda server: self._serve(server, self.own, False), own)
         finally:
             os.umask(before)
         os.rename(own, self.config.socket)

@@ -12,6 +12,13 @@ export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
 # Some threads are left behind on purpose: nobody waits for one that hangs in NCCL.
 export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:report_thread_leaks=0:suppressions=$PWD/scripts/tsan.supp:${TSAN_OPTIONS:-}"
 
+# A report is a file: that of pytest's own process would end with what pytest has captured.
+reports=$PWD/build/sanitize/reports
+for one in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do export "$one=log_path=$reports/report:${!one}"; done
+rm -rf "$reports"
+mkdir -p "$reports"
+trap 'find "$reports" -type f -exec echo "== {}" \; -exec head -n 80 {} \; >&2' EXIT
+
 build() {  # NAME SANITIZERS
   echo "== $1: build"
   mkdir -p "build/sanitize/$1"

@@ -1,6 +1,7 @@
 #include "environment.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 namespace jitc::session {
 namespace {
@@ -10,6 +11,13 @@ bool attempts_share_a_store() {
   return first_number({"TORCHELASTIC_MAX_RESTARTS"}, 0) > 0 &&
          variable("TORCHELASTIC_USE_AGENT_STORE") == "True" && variable("JITC_STORE_PER_ATTEMPT") != "1";
 }
+
+bool exists(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+bool service_expected(const std::string& socket) { return exists(socket) || has_folder(socket); }
 
 }  // namespace
 
@@ -28,11 +36,17 @@ long first_number(std::initializer_list<const char*> names, long fallback) {
   return fallback;
 }
 
-std::string service_socket() {
+std::string service_socket(const std::string& system) {
   if (std::string named = variable("JITC_SOCKET"); !named.empty()) return named;
-  if (const std::string runtime = variable("XDG_RUNTIME_DIR"); !runtime.empty())
-    return runtime + "/jitc/proxyd.sock";
-  return "/run/jitc/proxyd.sock";
+  const std::string runtime = variable("XDG_RUNTIME_DIR");
+  if (runtime.empty()) return system;
+  std::string own = runtime + "/jitc/proxyd.sock";
+  return service_expected(own) || !service_expected(system) ? own : system;
+}
+
+bool has_folder(const std::string& socket) {
+  struct stat status{};
+  return ::stat((socket + ".d").c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 uint32_t service_timeout_seconds() {

@@ -8,6 +8,7 @@ programs leaves a keeper in another container, so that this container can end.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -45,8 +46,8 @@ def give_place(service: Service, words: list[str], signals: Signals) -> NoReturn
 def stood_by(connection: int, config: Config) -> tuple[Keeper | None, bool]:
     """Waits for the service that is to replace this one. Returns the keeper, unless it has ended, and whether that one
     serves; otherwise this one goes on."""
-    from ..keeper.client import KeeperLost
     from ..keeper.launch import stand_by
+    from ..keeper.line import KeeperLost
 
     try:
         keeper = stand_by(connection)
@@ -61,10 +62,11 @@ def stood_by(connection: int, config: Config) -> tuple[Keeper | None, bool]:
 def move(service: Service, words: list[str], signals: Signals) -> NoReturn:
     """Ends the keeper in another container, which no program needs, and begins with one in this container."""
     print("jitc-proxyd: no program is left; begins anew in this container", file=sys.stderr, flush=True)
-    log = service.registry.log.handed_on()
-    os.set_inheritable(log, True)
+    logs = service.logs()
+    for log in logs.values():
+        os.set_inheritable(log, True)
     service.stop(leaves_folder=True)
-    become([*words, "--left", str(log)], signals)
+    become([*words, "--left", json.dumps(logs)], signals)
 
 
 def ends_without_keeper(service: Service, words: list[str], signals: Signals) -> NoReturn:
@@ -79,15 +81,15 @@ def ends_without_keeper(service: Service, words: list[str], signals: Signals) ->
             become([*words, "--stay"], signals)
         os._exit(FAILED)
     service.abandon()
-    if service.keeper.foreign and not service.registry.sessions:
+    if service.keeper.foreign and not service.drain():
         become(words, signals)
     print("jitc-proxyd: jitc-keeper has ended, and all workers and memory with it", file=sys.stderr, flush=True)
     os._exit(FAILED)
 
 
 def _another_serves(config: Config) -> bool:
+    from ..keeper.claim.socket_lock import alive
     from ..keeper.launch import sessions_kept
-    from ..keeper.socket_lock import alive
 
     deadline, begun = time.monotonic() + SERVING_SECONDS, time.monotonic() + BEGINNING_SECONDS
     while time.monotonic() < deadline:

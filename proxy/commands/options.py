@@ -17,7 +17,7 @@ from fractions import Fraction
 from jitc.ops.options.values import Number, Percent, Seconds, Size, size_text
 
 from ..common import paths
-from ..keeper.socket_lock import PATH_LIMIT
+from ..keeper.claim.socket_lock import PATH_LIMIT
 
 FAILED, USAGE, NO_SERVICE, RACES, NOT_PROVEN = 1, 2, 3, 4, 5
 
@@ -137,13 +137,13 @@ def socket_path(text: str) -> str:
     return path
 
 
-def chosen_socket(named: str | None) -> str:
-    """Returns the path of --socket, otherwise the default. Raises CommandError for a default that no socket can
-    have."""
+def chosen_socket(named: str | None, default: Callable[[], str] = paths.client_socket) -> str:
+    """Returns the path of --socket, otherwise the default, which is a client's or a service's. Raises CommandError for
+    a default that no socket can have."""
     if named is not None:
         return named
     try:
-        return socket_path(paths.default_socket())
+        return socket_path(default())
     except argparse.ArgumentTypeError as error:
         raise CommandError(f"the socket of JITC_SOCKET or XDG_RUNTIME_DIR: {error}", USAGE) from None
 
@@ -174,6 +174,16 @@ def new_file(text: str) -> str:
 def output_file(text: str) -> str:
     """Parses a path that can be written to, or - for standard output; nothing is written yet."""
     return text if text == "-" else new_file(text)
+
+
+def people(text: str) -> str:
+    """Parses a list of users and groups, which exist."""
+    from ..keeper.admission import Admission, UnknownUser
+
+    try:
+        return Admission.of(text).text if text else ""
+    except UnknownUser as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def library_file(text: str) -> str:

@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING
 
 from ..backends import KINDS
 from ..common import paths, standard_streams
-from .options import FAILED, USAGE, CommandError, chosen_socket, complain, socket_path
+from .options import FAILED, USAGE, CommandError, chosen_socket, complain, people, socket_path
 from .parser import Parser, examples
 from .private_service import die_with_parent
 from .reload import Reader, changed, hears
 from .respawn import ENDING, Respawn, sessions_are
 from .settings.service import add_device_options, configured, device_words, resolve_device_options
 from .settings.setting import SERVICE_SETTINGS
+from .settings.users import check_users
 from .systemd import Watchdog, notify
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ class _Reader:
         """Returns the options for another program in this one's place, or started by it: as they are now."""
         parent = ["--die-with-parent"] * (arguments.die_with_parent and not arguments.respawn)
         socket = ["--socket", config.socket]  # at the beginning, by which people find the process
-        return [*socket, *device_words(arguments), *parent, "--said", json.dumps(self._given)]
+        given = (("--users", config.users), ("--admins", config.admins))
+        users = [word for name, value in given if value for word in (name, value)]
+        return [*socket, *device_words(arguments), *users, *parent, "--said", json.dumps(self._given)]
 
     def __call__(self) -> tuple[Config, list[str]]:
         """Returns the configuration as it would be now, and its words. Raises CommandError."""
@@ -95,10 +98,10 @@ class _Reader:
 
 
 def _serve(
-    config: Config, words: list[str], read: Reader, keeper: Keeper | None, *, replace: bool, left: int | None
+    config: Config, words: list[str], read: Reader, keeper: Keeper | None, *, replace: bool, left: dict[str, int] | None
 ) -> int:
     """Runs the service to its end. words: its options, for another one in its place; read: reads them again; left: the
-    log of the one before, in this process. Returns the exit status."""
+    logs of the one before, in this process, by user. Returns the exit status."""
     signals, watchdog = _Signals(), Watchdog()
     _open_files_at_will()
     if KINDS[config.device].fixed_layout:
@@ -106,19 +109,20 @@ def _serve(
     from ..backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
     from ..common.host_memory import size_text
     from ..common.shared_memory import NoSpace
+    from ..keeper.claim.socket_lock import SocketInUse, WrongSocket
     from ..keeper.log import Log
-    from ..keeper.socket_lock import SocketInUse, WrongSocket
     from ..ranks.rank import NoWorker
     from ..service import Service
     from .hand_over import become, ends_without_keeper, give_place, move
 
     try:
         paths.transport_library()  # here once, and not in each worker
-        known = Log(left, lambda descriptor: None) if left is not None else None
+        known = {int(user): Log(one, lambda descriptor: None) for user, one in (left or {}).items()}
         service = Service(config, replace=replace, keeper=keeper, left=known)
     except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary, OSError) as error:
         return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
-    service.keeper.on_lost, service.keeper.on_hand_over = signals.keeper_lost, signals.hand_over
+    service.keeper.when_lost(signals.keeper_lost)
+    service.keeper.when_handing_over(signals.hand_over)
     begun = False
     try:
         service.start()
@@ -156,7 +160,9 @@ def _config(arguments: argparse.Namespace) -> Config:
     from ..common.config import Config
 
     resolve_device_options(arguments, SERVICE_SETTINGS)
-    return Config(socket=chosen_socket(arguments.socket), **configured(arguments))
+    socket = chosen_socket(arguments.socket, paths.default_socket)
+    check_users(arguments, socket)
+    return Config(socket=socket, users=arguments.users, admins=arguments.admins, **configured(arguments))
 
 
 class _Signals:
@@ -230,14 +236,24 @@ def parser() -> Parser:
         "--respawn", action=argparse.BooleanOptionalAction,
         help="stay beside the service, and start it again when it is killed",
     )  # fmt: skip
+    shared = made.add_argument_group("several users")
+    shared.add_argument(
+        "--users", type=people, metavar="LIST",
+        help="also serve programs of these users: names and numbers, @GROUP, or *, with commas between them; each "
+        "user's workers run as that user, and limits hold for each (none: the service's own user alone; needs root)",
+    )  # fmt: skip
+    shared.add_argument(
+        "--admins", type=people, metavar="LIST",
+        help="those of them whose jitc commands see and influence everybody's programs, as root's do (none)",
+    )  # fmt: skip
     made.add_argument(
         "--print-config", action="store_true", help="print each option's value and where it comes from, and exit"
     )
     made.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
     made.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)
     made.add_argument("--said", type=json.loads, metavar="WORDS", help=argparse.SUPPRESS)
-    for name in ("--stand-by", "--left"):
-        made.add_argument(name, type=int, metavar="DESCRIPTOR", help=argparse.SUPPRESS)
+    made.add_argument("--stand-by", type=int, metavar="DESCRIPTOR", help=argparse.SUPPRESS)
+    made.add_argument("--left", type=json.loads, metavar="DESCRIPTORS", help=argparse.SUPPRESS)
     return made
 
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from ..common import paths
-from ..keeper.socket_lock import PATH_LIMIT
+from ..keeper.claim.socket_lock import PATH_LIMIT
 from .options import RACES, USAGE, CommandError, program_words, shown
 from .private_service import private_service
 from .settings.service import device_words, resolve_device_options

@@ -46,6 +46,9 @@ class Config(ServiceOptions):
     """The configuration, fixed for the service's life: its options, and what tests and the machine determine."""
 
     socket: str
+    users: str = ""  # whose programs are served, besides the service's own user's (../keeper/admission.py)
+    admins: str = ""  # those of them who see and influence everybody's programs
+    tenant: str = ""  # name of the folder of another user's workers; empty: of the service's own user
     worker_overhead: int | None = None  # bytes of a shared GPU that each worker has beside its share; None: measured
     address_bases: tuple[int, ...] = ADDRESS_BASES  # where sessions' ranges may begin, best first
     address_bytes: int = LARGE_BYTES  # of the largest range
@@ -61,10 +64,19 @@ class Config(ServiceOptions):
         values = {name: getattr(self, name) for name in OF_WORKERS}
         return {name: str(int(value) if isinstance(value, bool) else value) for name, value in values.items()}
 
+    @property
+    def keeps_idle(self) -> bool:
+        """Returns whether a worker waits on each GPU for the next program: not where it could be any user's."""
+        return not self.users
+
     def private_directory(self) -> Path:
-        """Returns the folder of the workers' sockets, and of the lock that shows that the service is alive."""
+        """Returns the folder of the keeper's sockets, and of the lock that shows that the service is alive."""
         return Path(self.socket + ".d")
+
+    def workers_directory(self) -> Path:
+        """Returns the folder of the workers' sockets, in which their user may write."""
+        return self.private_directory() / self.tenant
 
     def images_directory(self) -> Path:
         """Returns the folder of module images that programs have sent; removed with the service."""
-        return self.private_directory() / "images"
+        return self.workers_directory() / "images"

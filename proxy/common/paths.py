@@ -21,6 +21,9 @@ WORKER_VERSION = 3
 #: The oldest glibc with which the shipped libraries can be loaded; a test reads what they need.
 GLIBC = (2, 34)
 
+#: Where a service of the system listens: root's, for the programs of all users. Tests replace it.
+SYSTEM_SOCKET = "/run/jitc/proxyd.sock"
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -29,12 +32,30 @@ class MissingLibrary(Exception):
 
 
 def default_socket() -> str:
-    """Returns the service's socket: JITC_SOCKET, otherwise the user's runtime directory, otherwise /run."""
+    """Returns the socket of a service that starts: JITC_SOCKET, otherwise the user's runtime directory, otherwise
+    /run. It does not depend on which services there are."""
+    return os.environ.get("JITC_SOCKET") or _own_socket()
+
+
+def client_socket() -> str:
+    """Returns the socket on which programs and commands look for a service: the default of a service, unless that is
+    the user's own and a service is expected on the system's alone. Programs have the same rule (`service_socket` in
+    interpose/session/environment.cpp). The answer changes when a service begins or ends: who asks again keeps it."""
     named = os.environ.get("JITC_SOCKET")
     if named:
         return named
+    own = _own_socket()
+    return own if _expected(own) or not _expected(SYSTEM_SOCKET) else SYSTEM_SOCKET
+
+
+def _own_socket() -> str:
     runtime = os.environ.get("XDG_RUNTIME_DIR")
-    return f"{runtime}/jitc/proxyd.sock" if runtime else "/run/jitc/proxyd.sock"
+    return f"{runtime}/jitc/proxyd.sock" if runtime else SYSTEM_SOCKET
+
+
+def _expected(path: str) -> bool:
+    """Returns whether a service is to be expected: the folder beside the socket outlives one that is killed."""
+    return os.path.exists(path) or os.path.isdir(f"{path}.d")
 
 
 def executor_library() -> Path:

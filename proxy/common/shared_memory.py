@@ -74,12 +74,14 @@ def taken_over(name: str, fd: int, shelf: Shelf) -> Memory:
 
 
 def shared(name: str, size: int) -> Memory:
-    """Creates anonymous, zeroed, sparse memory."""
+    """Creates anonymous, zeroed, sparse memory. No worker can make it smaller: the service maps it, too."""
     try:
-        fd = os.memfd_create(f"jitc-{name}", os.MFD_CLOEXEC)
+        fd = os.memfd_create(f"jitc-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     except OSError as error:
         raise NoSpace(f"no shared memory for {name}: {error.strerror}") from None
-    return _sized(fd, name, size)
+    memory = _sized(fd, name, size)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+    return memory
 
 
 def sealed(name: str, size: int, head: bytes) -> Memory:

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 from ..common import standard_streams
-from .server import Keeper
-from .socket_lock import SocketLock
+from .claim.socket_lock import SocketLock
+from .process.server import Keeper
 
 
 def main() -> int:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from . import protocol
-from .client import ENDING_SECONDS, Keeper, KeeperLost, has_errors
-from .socket_lock import SocketInUse, SocketLock, Taken
+from .claim.socket_lock import SocketInUse, SocketLock, Taken
+from .client import ENDING_SECONDS, Keeper, has_errors
+from .line import KeeperLost
 
 #: Connections that a keeper has not looked at yet.
 WAITING = 64
@@ -65,7 +66,7 @@ def stand_by(descriptor: int) -> Keeper | None:
             document, given = protocol.receive(connection)
             protocol.close(given)  # an answer that nobody waits for any more
             if "kept" in document:
-                return Keeper(connection, document)
+                return Keeper.connected(connection, document)
             if document.get("event") == "replaced":
                 break
     except protocol.Closed:
@@ -112,7 +113,7 @@ def _welcomed(connection: socket.socket, path: str, versions: dict[str, Any], re
     if "refused" in welcome:
         connection.close()
         raise SocketInUse(_refusal(path, welcome))
-    return Keeper(connection, welcome)
+    return Keeper.connected(connection, welcome)
 
 
 def _launch(lock: SocketLock, versions: dict[str, Any]) -> Keeper:

@@ -10,12 +10,11 @@ import array
 import json
 import os
 import socket
-import struct
 from collections.abc import Iterable
 from typing import Any
 
 #: Of this protocol and of what the log holds. Another one cannot take over.
-VERSION = 3
+VERSION = 4
 #: Bytes of a document: an environment may be large.
 LIMIT = 1 << 20
 #: Bytes of a document of a connection that has not been let in, and levels of any document.
@@ -140,9 +139,3 @@ def namespace() -> int:
         return os.stat("/proc/self/ns/pid").st_ino
     except OSError:
         return 0
-
-
-def peer(connection: socket.socket) -> tuple[int, int]:
-    """Returns process and user of the other end, as the kernel reports them."""
-    pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    return pid, uid

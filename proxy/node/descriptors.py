@@ -15,7 +15,7 @@ import threading
 import time
 
 from ..common.config import SLOTS
-from ..keeper.server import KEPT
+from ..keeper.process.shelf import KEPT
 
 #: Descriptors of a session, with its worker; and those of them that the keeper holds.
 SESSION, PIECES = 16, 8

@@ -47,8 +47,8 @@ def workers_of(gpu: Gpu, sessions: Iterable[Session]) -> list[Worker]:
     return [one for one in (*own, gpu.idle) if one is not None and one.alive()]
 
 
-def state_of(gpu: Gpu, sessions: Iterable[Session]) -> str:
-    """Returns the state: starting, ready, recovering or failed."""
+def state_of(gpu: Gpu, sessions: Iterable[Session], keeps_idle: bool = True) -> str:
+    """Returns the state: starting, ready, recovering or failed. keeps_idle: a worker is there without sessions, too."""
     here = [one for one in sessions if one.host == gpu.index]
     if gpu.lost:
         return "failed"
@@ -56,4 +56,4 @@ def state_of(gpu: Gpu, sessions: Iterable[Session]) -> str:
         return "recovering"
     if workers_of(gpu, here):
         return "ready"
-    return "failed" if gpu.failure else "starting"
+    return "failed" if gpu.failure else "starting" if keeps_idle else "ready"

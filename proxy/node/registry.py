@@ -177,7 +177,7 @@ class Registry:
 
     def state_of(self, gpu: Gpu) -> str:
         with self.changed:
-            return state_of(gpu, self.sessions.values())
+            return state_of(gpu, self.sessions.values(), self.config.keeps_idle)
 
     def used(self, gpu: Gpu) -> bool:
         """Returns whether a session is there, or about to be opened."""

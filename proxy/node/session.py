@@ -33,7 +33,7 @@ class Session:
     memory: SessionMemory
     addresses: Addresses
     host: int = -1  # the GPU that serves it: its own, or another one while that is lost
-    program: str = ""  # its process's ticket at the keeper (keeper/programs.py)
+    program: str = ""  # its process's ticket at the keeper (keeper/process/programs.py)
     environment: Mapping[str, str] = field(default_factory=dict)  # of its workers' libraries (library_environment.py)
     worker: Worker | None = None
     epoch: int = 0  # epoch of its job's newest fence

@@ -22,9 +22,9 @@ from ..common import host_memory
 from ..common.config import Config
 from ..common.printable import printable
 from ..keeper import names
+from ..keeper.claim.socket_lock import SocketInUse
 from ..keeper.client import Keeper
 from ..keeper.log import Log
-from ..keeper.socket_lock import SocketInUse
 from ..ranks.states import SessionState
 from .addresses import Addresses
 from .registry import Registry
@@ -181,7 +181,7 @@ class TakeOver:
 
     def _clear_shelf(self, sessions: list[Session]) -> None:
         """Releases memory that no session has."""
-        mine = {names.BOARD, names.LOG}
+        mine = {names.BOARD} | {name for name in self._keeper.kept if names.is_log(name)}
         for session in sessions:
             memory = session.memory
             mine |= {one.name for one in (memory.journal, memory.snapshot, memory.spill, memory.pinned) if one}
@@ -191,14 +191,14 @@ class TakeOver:
             self._keeper.drop(strange)
 
 
-def open_log(keeper: Keeper) -> Log:
-    """Returns the log that the keeper holds, or a new one that it holds from now on."""
+def open_log(keeper: Keeper, name: str = names.LOG) -> Log:
+    """Returns the log that the keeper holds under this name, or a new one that it holds from now on."""
 
     def keep(descriptor: int) -> None:
-        keeper.keep(names.LOG, descriptor)
+        keeper.keep(name, descriptor)
 
-    left = keeper.take([names.LOG])
-    return Log(left[names.LOG], keep) if left else Log.make(keep)
+    left = keeper.take([name])
+    return Log(left[name], keep) if left else Log.make(keep)
 
 
 def _shown(name: str, value: Any) -> str:

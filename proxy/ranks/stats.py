@@ -37,6 +37,8 @@ def session_stats(session: Rank) -> dict[str, Any]:
 def _of_session(number: int, answer: Any) -> dict[str, Any]:
     try:
         sessions: list[dict[str, Any]] = json.loads(answer.result().json).get("sessions", [])
-    except (grpc.RpcError, grpc.FutureCancelledError, ValueError):
+        return next((one for one in sessions if one.get("session") == number), {})
+    except (grpc.RpcError, grpc.FutureCancelledError):
         return {}
-    return next((one for one in sessions if one.get("session") == number), {})
+    except (ValueError, AttributeError, TypeError):  # no worker's document: its user may have put it there
+        return {}

@@ -56,6 +56,7 @@ class SessionStatus:
         "[name of the job](#names-of-jobs), otherwise its first process; the same for sessions that communicators "
         "connect"
     )
+    user: str = says("name of the user whose program it is, otherwise the number")
     worker_pid: int | None = says("process number of its worker; null: none now")
     rank: int = says("rank in the job, -1 if the launcher did not set it")
     world_size: int = says("number of ranks of the job, 0 if the launcher did not set it")

@@ -204,6 +204,8 @@ def _documents(root: Path, version: str, epoch: int) -> None:
     _write(root / DOC / "README.Debian", (HERE / "README.Debian").read_text())
     for name in ("jitc-proxyd-software.conf", "jitc-proxyd-user.service"):
         _write(root / DOC / "examples" / name, _unit((ROOT / "docker" / name).read_text()))
+    users = "jitc-proxyd-users.conf"  # starts nothing
+    _write(root / DOC / "examples" / users, (ROOT / "docker" / users).read_text())
     _write(root / DOC / "copyright", _copyright(root))
     _write(root / "usr/share/lintian/overrides/jitc", (HERE / "lintian-overrides").read_text())
 

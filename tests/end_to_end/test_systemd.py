@@ -17,7 +17,7 @@ from toolkit.fakes import fake_library, fake_system
 from toolkit.job import ROOT, Script
 from toolkit.jobs import JOBS
 from toolkit.record import Record, assert_identical
-from toolkit.systemd import DEVICE, DOCKER, UNIT, USER, Machine, Program, Steps, software, why_not
+from toolkit.systemd import DEVICE, DOCKER, UNIT, USER, Machine, Program, Steps, several_users, software, why_not
 from toolkit.waiting import until
 
 pytestmark = [
@@ -34,6 +34,10 @@ WRITABLE = ("/run/jitc", "/var/cache/jitc/spill", "/var/cache/jitc/tmp", "/tmp",
 CLOSED = ("/etc/jitc", "/usr", "/opt", "/var/lib", "/sys/fs/cgroup", "/proc/sys/kernel", "/var/cache")
 WATCHDOG_SECONDS = 15
 TRAINING = ROOT / "tests/end_to_end/cuda_training.py"
+#: Users of a service that several share, by name: two who may use it, and one who may not.
+BEA, CEM, DAN = 2001, 2002, 2003
+#: Their capabilities, by number: to change owners, to pass over modes, to send signals, to become another user.
+CHOWN, ROOTS = 1 << 0, 1 << 1 | 1 << 5 | 1 << 6 | 1 << 7
 
 
 @pytest.fixture
@@ -44,11 +48,12 @@ def podman() -> Iterator[Podman]:
 
 @pytest.fixture
 def boot(podman: Podman) -> Iterator[Callable[..., Machine]]:
-    """Starts a machine with the service. more: a drop-in that changes the unit."""
+    """Starts a machine with the service. more: a drop-in that changes the unit; prepare: changes the machine before."""
     machines: list[Machine] = []
 
-    def start(more: str = "") -> Machine:
+    def start(more: str = "", prepare: Callable[[Machine], None] = lambda machine: None) -> Machine:
         machines.append(Machine(podman, {"60-software.conf": software(), "70-test.conf": f"[Service]\n{more}\n"}))
+        prepare(machines[-1])
         machines[-1].start()
         return machines[-1]
 
@@ -266,3 +271,56 @@ def test_the_unit_of_a_user(with_namespaces: bool, podman: Podman, reference: Re
     until(lambda: machine.of_user("show", "-P", "NRestarts,ActiveState", UNIT) == "1\nactive", 60, "the next one")
     program.goes_to(6)
     assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
+
+
+def share(machine: Machine) -> None:
+    """Makes users, and lets two of them use the service."""
+    machine.execute("/usr/sbin/groupadd", "training")
+    machine.add_user("bea", BEA)
+    machine.add_user("cem", CEM, "--groups", "training")
+    machine.add_user("dan", DAN)
+    machine.install(f"{UNIT}.d/65-users.conf", several_users())
+    machine.configure('gpus = 2\nusers = "bea,@training"\n')
+    machine.systemctl("daemon-reload")
+
+
+def test_it_serves_several_users(boot: Callable[..., Machine], podman: Podman, reference: Reference) -> None:
+    """Two at once, of whom one loses a worker; then the service is killed as well."""
+    machine = boot(prepare=share)
+    service = machine.main_pid()
+    capabilities = {service: CHOWN | ROOTS, keeper(machine): ROOTS}
+    programs = {user: Program(machine, podman, SCRIPT, user, name=str(user)) for user in (BEA, CEM)}
+    for one in programs.values():
+        one.pace.grant(3)
+    for one in programs.values():
+        one.goes_to(3)
+    for user, name in ((BEA, "bea"), (CEM, "cem")):
+        workers = machine.workers(user)
+        assert len(workers) == SCRIPT.ranks, "a user sees the own ones"
+        capabilities |= dict.fromkeys(workers, 0)
+        for pid in workers:
+            assert machine.execute("ps", "-o", "user=", "-p", str(pid)) == name
+    assert len(machine.workers()) == 2 * SCRIPT.ranks, "root sees all"
+    for pid, those in capabilities.items():
+        assert [machine.of_process(pid, one) for one in ("Seccomp", "NoNewPrivs")] == ["2", "1"]
+        assert {int(machine.of_process(pid, f"Cap{one}"), 16) for one in ("Prm", "Eff")} == {those}
+    said = machine.as_user("sh", "-c", "jitc status 2>&1", user=DAN, check=False)
+    assert "this user may not use this jitc-proxyd" in said and "(--users)" in said, said
+    machine.configure('gpus = 2\nusers = "bea,@training,dan"\n')
+    machine.systemctl("reload", UNIT)
+    until(lambda: machine.journal().count("jitc-proxyd ready") == 2, 60, "it has begun anew")
+    assert machine.workers(DAN) == [], "this user is served now, and has none"
+    kill_worker(machine, 1, BEA)
+    programs[BEA].goes_to(6)
+    programs[CEM].goes_to(6)
+    machine.kill("SIGKILL")
+    another(machine, service, user=CEM)
+    kill_worker(machine, 0, CEM)
+    assert (machine.lost_workers(BEA), machine.lost_workers(CEM)) == (1, 1)
+    for one in programs.values():
+        one.pace.grant(STEPS)
+    for one in programs.values():
+        assert_identical(one.finish(STEPS), reference(SCRIPT, "cuda"))
+    assert machine.property("NRestarts") == "1"
+    machine.systemctl("stop", UNIT)
+    assert machine.execute("ls", "-A", "/run/jitc") == "", "folders of users are gone, too"

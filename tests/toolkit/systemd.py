@@ -139,6 +139,10 @@ class Machine:
         """Starts the service, which is ready when this returns."""
         self._podman.run("exec", self.container.name, "systemctl", "start", UNIT, seconds=patient(START_SECONDS))
 
+    def add_user(self, name: str, number: int, *words: str) -> None:
+        """Makes a user, without a home folder. words: more of useradd's."""
+        self.execute("/usr/sbin/useradd", "--uid", str(number), "--user-group", "--no-create-home", *words, name)
+
     def main_pid(self) -> int:
         """Returns the service's process, as the machine numbers it; 0: there is none."""
         return int(self.property("MainPID"))
@@ -185,19 +189,24 @@ class Machine:
 class Program:
     """A training program in the machine, outside of the service's sandbox, step by step."""
 
-    def __init__(self, machine: Machine, podman: Podman, script: Script, user: int = 0, socket: str = "") -> None:
-        self._folder = podman.out
+    def __init__(
+        self, machine: Machine, podman: Podman, script: Script, user: int = 0, socket: str = "", *, name: str = ""
+    ) -> None:
+        """name: of its folder, where several run at once."""
+        self._folder, place = podman.out / name, f"{OUT}/{name}".rstrip("/")
         self.pace = Pace(self._folder, script.ranks)
+        if name:
+            os.chown(self._folder, user, user)
         self._log = self._folder / "program.log"
         variables = {
             "LD_PRELOAD": str(PRELOAD),
-            PACE: OUT,
+            PACE: place,
             "OMP_NUM_THREADS": "1",
             "PYTHONUNBUFFERED": "1",
         }
         variables |= {"PYTHONDONTWRITEBYTECODE": "1", **({"JITC_SOCKET": socket} if socket else {})}
         given = [f"{name}={value}" for name, value in variables.items()]
-        record = ["--json", f"{OUT}/record.json"]
+        record = ["--json", f"{place}/record.json"]
         around = [str(ROOT / one) for one in PACED]
         program = [*around, str(ROOT / "examples" / script.name), "--device", "cuda", *script.arguments, *record]
         ranks = [sys.executable, RANKS, str(script.ranks), *program]
@@ -249,6 +258,11 @@ class Steps:
 def software() -> str:
     """Returns the drop-in for software GPUs."""
     return (DOCKER / "jitc-proxyd-software.conf").read_text()
+
+
+def several_users() -> str:
+    """Returns the drop-in for several users."""
+    return (DOCKER / "jitc-proxyd-users.conf").read_text()
 
 
 def _exec(podman: Podman, words: list[str], log: IO[bytes]) -> subprocess.Popen[bytes]:

@@ -182,7 +182,10 @@ def test_the_unit_and_the_options(contents: dict[str, bytes], control: dict[str,
     assert "ExecStart=/usr/lib/jitc/trees serve --device cuda" in unit
     assert "ExecStart=/usr/lib/jitc/trees serve --device software" in drop_in
     assert "ExecStart=/usr/lib/jitc/trees serve --device software" in of_a_user
-    assert "/opt/jitc" not in unit + drop_in + of_a_user + options and "docker/" not in options + drop_in
+    users = contents[f"{examples}/jitc-proxyd-users.conf"].decode()
+    assert users == (ROOT / "docker/jitc-proxyd-users.conf").read_text()
+    assert "/opt/jitc" not in unit + drop_in + of_a_user + options + users
+    assert "docker/" not in options + drop_in + users
     #: An upgrade kills the service alone, and systemd must start the next one.
     assert "\nKillMode=process\n" in unit and "\nRestart=on-failure\n" in unit
     assert not [one for one in contents if "multi-user.target.wants" in one]

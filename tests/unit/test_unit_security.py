@@ -24,6 +24,7 @@ from jitc.proxy.commands.variables import VARIABLES
 
 DOCKER = ROOT / "docker"
 SYSTEM, SOFTWARE, USER = "jitc-proxyd.service", "jitc-proxyd-software.conf", "jitc-proxyd-user.service"
+USERS = "jitc-proxyd-users.conf"
 INSTALLED = "/opt/jitc"
 FILE = DOCKER / "jitc.toml"
 #: Values of %t, %C and %E in the manager of the system, and in that of a user.
@@ -84,6 +85,8 @@ def analyze(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     [
         pytest.param(text(SYSTEM), (), 2.5, id="cuda"),
         pytest.param(text(SYSTEM), (text(SOFTWARE),), 1.5, id="software"),
+        pytest.param(text(SYSTEM), (text(USERS),), 3.0, id="cuda for several users"),  # 2.8
+        pytest.param(text(SYSTEM), (text(SOFTWARE), text(USERS)), 1.8, id="software for several users"),  # 1.6
         pytest.param(text(USER), (), 6.5, id="user"),
         pytest.param(offered(text(USER)), (), 3.5, id="user with namespaces"),
     ],
@@ -110,6 +113,7 @@ def test_an_exposure_that_is_too_high_is_noticed(tmp_path: Path) -> None:
     [
         pytest.param("--system", text(SYSTEM), (), id="cuda"),
         pytest.param("--system", text(SYSTEM), (text(SOFTWARE),), id="software"),
+        pytest.param("--system", text(SYSTEM), (text(SOFTWARE), text(USERS)), id="software for several users"),
         pytest.param("--user", text(USER), (), id="user"),
         pytest.param("--user", offered(text(USER)), (), id="user with namespaces"),
     ],
@@ -154,6 +158,19 @@ def test_variables_and_folders(unit: str) -> None:
     assert reload == "/bin/kill -HUP $MAINPID" and os.access("/bin/kill", os.X_OK)
 
 
+def test_several_users_need_no_more_than_this() -> None:
+    """The drop-in of several users leaves all else as it is, and whom the service serves to its file."""
+    changed = dict(re.findall(r"^(\w+)=(.*)", text(USERS), re.MULTILINE))
+    assert changed == {
+        "RuntimeDirectoryMode": "0755",
+        "CapabilityBoundingSet": "CAP_CHOWN CAP_DAC_OVERRIDE CAP_KILL CAP_SETGID CAP_SETUID",
+        "SystemCallFilter": "@chown @setuid capset",
+        "PrivateUsers": "no",
+    }
+    assert values(text(SYSTEM), "CapabilityBoundingSet") == [""], "to which the drop-in adds"
+    assert values(text(SYSTEM), "SystemCallFilter")[0] == "@system-service", "so that what follows may allow more"
+
+
 def test_both_services_live_alike() -> None:
     names = (
         "Type", "NotifyAccess", "ExecReload", "KillMode", "TimeoutStopSec", "TimeoutStartSec", "Restart", "RestartSec",
@@ -169,7 +186,8 @@ def test_both_services_live_alike() -> None:
 def test_the_example_of_a_file(tmp_path: Path) -> None:
     """Every line is right, also those that are comments."""
     file = tmp_path / FILE.name
-    file.write_text(re.sub(r"^# (?=[a-z-]+ = )", "", FILE.read_text(), flags=re.MULTILINE))
+    lines = re.sub(r"^# (?=[a-z-]+ = )", "", FILE.read_text(), flags=re.MULTILINE)
+    file.write_text(lines.replace('"@training"', '"@0"').replace('"ann"', '"1000"'))  # users of this machine
     names = read(str(file)).keys()
     assert names > read(str(FILE)).keys() and not names & {"device", "socket", "spill-dir"}
     arguments = proxyd.parser().parse_args(["--device", "cuda", "--config", str(file)])

@@ -1,4 +1,4 @@
-// See keeper_connection.h. The other end is proxy/keeper/programs.py: unstructured packets.
+// See keeper_connection.h. The other end is proxy/keeper/process/programs.py: unstructured packets.
 #include "keeper_connection.h"
 
 #include <sys/socket.h>

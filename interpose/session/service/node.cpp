@@ -51,6 +51,8 @@ class NodeClient final : public Node {
   std::mutex mutex_;
   std::condition_variable changed_;
   Stage described_ = Stage::none;
+  // The service that has named the GPUs: sessions are opened there, whatever else can be found by then.
+  std::string socket_;
   std::vector<GpuInfo> gpus_;
   std::array<Slot, kGpuLimit> slots_;
   // In order of opening, for owner().
@@ -88,6 +90,7 @@ const std::vector<GpuInfo>& NodeClient::gpus() {
   }
   if (!found.empty()) order_check::wanted.store(found.front().check_order);
   lock.lock();
+  socket_ = socket;
   gpus_ = std::move(found);
   described_ = Stage::done;
   changed_.notify_all();
@@ -121,7 +124,7 @@ uint32_t NodeClient::open(uint32_t gpu) {
   slot.stage = Stage::busy;
   lock.unlock();
   watch_forks();
-  auto* session = new SessionClient(service_socket(), gpu);  // leaked, like everything that threads may use
+  auto* session = new SessionClient(socket_, gpu);  // leaked, like everything that threads may use
   const bool good = session->open();
   Steps& steps = Steps::instance();
   const std::lock_guard no_step(steps.mutex);

@@ -1,7 +1,5 @@
-// See presence.h. The folder beside the socket is the service's (proxy/keeper/socket_lock.py).
+// See presence.h. The folder beside the socket is the service's (proxy/keeper/claim/socket_lock.py).
 #include "presence.h"
-
-#include <sys/stat.h>
 
 #include <thread>
 
@@ -19,11 +17,6 @@ constexpr milliseconds kBetweenTries{50};
 constexpr seconds kReportAfter{3};
 // Without a keeper: for a service that begins anew.
 constexpr seconds kBeginning{10};
-
-bool has_folder(const std::string& socket) {
-  struct stat status{};
-  return ::stat((socket + ".d").c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 }  // namespace
 

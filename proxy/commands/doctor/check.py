@@ -47,7 +47,7 @@ def unknown(says: str, remedy: str) -> Finding:
 
 @dataclass(frozen=True)
 class Context:
-    """The question: which device, service and program it is about. socket: empty stands for the default."""
+    """The question: which device, service and program it is about. socket: empty stands for a client's default."""
 
     device: str
     socket: str = ""

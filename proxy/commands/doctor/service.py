@@ -10,11 +10,12 @@ import os
 import socket
 import statistics
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from ...common import paths
-from ...keeper import folders
-from ...keeper.socket_lock import PATH_LIMIT
+from ...keeper.claim import folders
+from ...keeper.claim.socket_lock import PATH_LIMIT
 from ..options import CommandError
 from .check import GOOD, Check, Context, Finding, bad, good, unknown
 from .storage import nearest
@@ -25,7 +26,7 @@ _START = "start one: jitc-proxyd --device software --gpus 2"
 
 
 def _path(context: Context) -> Path:
-    return Path(os.path.abspath(context.socket or paths.default_socket()))
+    return Path(os.path.abspath(context.socket or paths.client_socket()))
 
 
 def socket_path(context: Context) -> Finding:
@@ -38,7 +39,7 @@ def socket_path(context: Context) -> Finding:
 
 
 def folder(context: Context) -> Finding:
-    """Looks as a service does when it claims the socket (keeper/socket_lock.py), and changes nothing."""
+    """Looks as a service does when it claims the socket (keeper/claim/socket_lock.py), and changes nothing."""
     path = _path(context)
     remedy = "give a socket in a folder of your own with --socket or JITC_SOCKET"
     parent = path.parent
@@ -54,9 +55,21 @@ def folder(context: Context) -> Finding:
     except OSError as error:
         return bad(f"{parent} cannot be used: {error.strerror}", remedy)
     try:
+        if _the_systems(path):
+            return good(f"{parent} is safe, and the service there is root's")
         return _private(path, handle, remedy)
     finally:
         os.close(handle)
+
+
+def _the_systems(path: Path) -> bool:
+    """Returns whether root's service is on the system's socket and this user, who is another, will claim nothing."""
+    if str(path) != paths.SYSTEM_SOCKET or os.geteuid() == 0:
+        return False
+    for one in (path, path.with_name(f"{path.name}.d")):
+        with suppress(OSError):
+            return os.lstat(one).st_uid == 0
+    return False
 
 
 def _private(path: Path, parent: int, remedy: str) -> Finding:

@@ -19,7 +19,7 @@ from jitc.client_shim.native_parts.torch_build import TorchBuild, installed
 from ...common import paths
 from ...common.host_memory import size_text
 from ...common.shared_memory import NoSpace, spill_file
-from ...keeper.socket_lock import PATH_LIMIT
+from ...keeper.claim.socket_lock import PATH_LIMIT
 from ..settings.resolve import given
 from ..settings.setting import BY_NAME
 from .check import Check, Context, Finding, bad, good, unknown
@@ -58,7 +58,7 @@ def of_spill(folder: str, limit: int) -> Finding:
 
 
 def images(context: Context) -> Finding:
-    folder = nearest(Path(context.socket or paths.default_socket()).parent)
+    folder = nearest(Path(context.socket or paths.client_socket()).parent)
     remedy = "choose another --socket, or a lower --images-limit"
     return _room(str(folder), int(_value("images-limit")), f"for kernels' images in {folder}", "service", remedy)
 

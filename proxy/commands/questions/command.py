@@ -79,8 +79,9 @@ def add_inject(commands: Any) -> None:
 def with_socket(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Adds --socket."""
     parser.add_argument(
-        "--socket", type=socket_path, metavar="PATH", help="the service's socket (JITC_SOCKET, else the default)"
-    )
+        "--socket", type=socket_path, metavar="PATH",
+        help="the service's socket (JITC_SOCKET, else the user's own or the system's)",
+    )  # fmt: skip
     return parser
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from jitc.ops.options.table import OPTIONS, Default, Option
 from jitc.ops.options.values import Choice, File, Flag, Folder, Number, Percent, Seconds, Size, Values
 
-from ..options import library_file, number, percent, seconds, shown, size, socket_path, writable_folder
+from ..options import library_file, number, people, percent, seconds, shown, size, socket_path, writable_folder
 
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -86,6 +86,7 @@ def _setting(option: Option) -> Setting:
 DEVICE_SETTINGS = tuple(map(_setting, OPTIONS))
 SOCKET = Setting("socket", socket_path, None, path=True)
 RESPAWN = Setting("respawn", yes_or_no, False, flag=True)
+USERS, ADMINS = Setting("users", people, ""), Setting("admins", people, "")
 BY_NAME = {one.name: one for one in DEVICE_SETTINGS}
 #: Settings of jitc-proxyd; `jitc run` has those of the devices, and passes over the others in a file.
-SERVICE_SETTINGS = (*DEVICE_SETTINGS, SOCKET, RESPAWN)
+SERVICE_SETTINGS = (*DEVICE_SETTINGS, SOCKET, RESPAWN, USERS, ADMINS)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ...common.paths import default_socket
 from ...common.printable import LINE, printable
-from ...keeper.socket_lock import MARKER
+from ...keeper.claim.socket_lock import MARKER
 from .part import Missing
 
 PROC = Path("/proc")

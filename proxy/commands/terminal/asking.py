@@ -10,16 +10,16 @@ import json
 import time
 from typing import Any
 
-from ..options import NO_SERVICE, CommandError, complain
+from ..options import NO_SERVICE, CommandError, chosen_socket, complain
 from ..questions.ask import ask
 from .signals import Signals
 
 
 class Asking:
-    """One service, over all its restarts."""
+    """One service, over all its restarts: also while it is away, another one is not asked instead."""
 
     def __init__(self, socket: str | None, signals: Signals) -> None:
-        self._socket, self._signals = socket, signals
+        self._socket, self._signals = chosen_socket(socket), signals
         self._answered = self._reported = False
         self._since = 0.0
         self._why = ""

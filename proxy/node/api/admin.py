@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import grpc
@@ -16,31 +17,10 @@ from jitc.ops.faults import KINDS, PHASES, wrong_trigger
 from jitc.v1 import control_pb2
 
 from ...common.rpc import Waiting, refuse
-from ...ranks.states import SessionState
-from ...ranks.stats import stats_of
-from ...status import node as model
 from ...status.documents import document
 from ..fault_injector import FaultInjector
-from ..gpus import Gpu
 from ..registry import Registry
-from ..session import Session
-
-# The worker's names for the phases (proxy/native/executor, boundary_times.h), in the order of a boundary.
-_BOUNDARY_PHASES = ("drain", "hash", "copy", "beside", "record", "gather")
-
-
-class Records(Protocol):
-    """The coordinator's records, and the requests that it accepts."""
-
-    def recoveries(self) -> list[dict[str, Any]]: ...
-
-    def validations(self) -> list[dict[str, Any]]: ...
-
-    def divergences(self) -> list[dict[str, Any]]: ...
-
-    def validate(self, gpu: int) -> Pending: ...
-
-    def return_gpu(self, gpu: int) -> str: ...
+from .status import status_of
 
 
 class Races(Protocol):
@@ -59,42 +39,67 @@ class Pending(Protocol):
     refusal: str
 
 
+class Seen(Protocol):
+    """A tenant that the caller may see (../../tenants/tenant.py)."""
+
+    @property
+    def user(self) -> str: ...
+    @property
+    def registry(self) -> Registry: ...
+    @property
+    def faults(self) -> FaultInjector: ...
+    @property
+    def races(self) -> Races: ...
+
+    def recoveries(self) -> list[dict[str, Any]]: ...
+
+    def validations(self) -> list[dict[str, Any]]: ...
+
+    def divergences(self) -> list[dict[str, Any]]: ...
+
+    def validate(self, gpu: int) -> Pending: ...
+
+    def return_gpu(self, gpu: int) -> str: ...
+
+
 class AdminService:
     """Status, report, inject, validate."""
 
-    def __init__(
-        self, registry: Registry, faults: FaultInjector, races: Races, records: Records, waiting: Waiting
-    ) -> None:
-        self._registry, self._faults, self._races = registry, faults, races
-        self._records, self._waiting = records, waiting
+    def __init__(self, seen: Callable[[], Sequence[Seen]], waiting: Waiting) -> None:
+        """seen: returns the tenants that the caller may see, the own one first."""
+        self._seen, self._waiting = seen, waiting
         self._started = time.time()
         self.Inject, self.Validate = waiting.serve(self._inject), waiting.serve(self._validate)
 
     def Status(self, request: Any, context: Any) -> Any:
-        registry = self._registry
-        gpus = [self._gpu(gpu) for gpu in registry.gpus]
-        held = sum(one.copies_held_bytes for gpu in gpus for one in gpu.sessions)
-        copies = model.Copies(held_bytes=held, limit_bytes=registry.config.snapshot_bytes)
-        found = model.Status(gpus=gpus, copies=copies, shuffle=registry.config.shuffle, started=self._started)
+        found = status_of(self._seen(), self._started)
         return control_pb2.JsonReply(json=json.dumps(document(found)))
 
     def Report(self, request: Any, context: Any) -> Any:
-        records = self._records
+        seen = self._seen()
         found = {
-            "recoveries": records.recoveries(), "validations": records.validations(),
-            "divergences": records.divergences(), "races": self._races.documents(),
-            "injected": self._faults.documents(),
-        }  # fmt: skip
+            "recoveries": _by_time([one.recoveries() for one in seen]),
+            "validations": _by_time([one.validations() for one in seen]),
+            "divergences": _by_time([one.divergences() for one in seen]),
+            "races": _by_time([one.races.documents() for one in seen]),
+            "injected": _by_time([one.faults.documents() for one in seen]),
+        }
         return control_pb2.JsonReply(json=json.dumps(found))
 
     def ReturnGpu(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
-        return control_pb2.ReturnGpuReply(detail=self._records.return_gpu(request.gpu))
+        details = [one.return_gpu(request.gpu) for one in self._seen()]
+        return control_pb2.ReturnGpuReply(detail=details[0])
+
+    def _concerned(self, gpu: int) -> Seen:
+        """Returns the tenant that a command about a GPU concerns: the first that has a session there, else the own."""
+        seen = self._seen()
+        return next((one for one in seen if one.registry.used(one.registry.gpus[gpu])), seen[0])
 
     def _validate(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
         with self._waiting.seat(context, "ask again later"):
-            pending = self._records.validate(request.gpu)
+            pending = self._concerned(request.gpu).validate(request.gpu)
             _wait(pending.done, request.wait_ms, context)
         if pending.refusal:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, pending.refusal)
@@ -115,76 +120,23 @@ class AdminService:
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"unknown phase {fault.phase!r}; known: {known}")
         if why := wrong_trigger(fault):
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, why)
+        faults = self._concerned(request.gpu).faults
         if request.wait_ms:
             with self._waiting.seat(context, "ask again later, or without --wait"):
-                armed = self._faults.arm(request.gpu, fault)
+                armed = faults.arm(request.gpu, fault)
                 _wait(armed.done, request.wait_ms, context)
         else:
-            armed = self._faults.arm(request.gpu, fault)
+            armed = faults.arm(request.gpu, fault)
         fired = armed.done.is_set()
         if armed.detail.startswith("refused"):
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, armed.detail)
         return control_pb2.InjectReply(fired=fired, detail=armed.detail or "armed")
 
     def _check_gpu(self, gpu: int, context: Any) -> None:
-        last = len(self._registry.gpus) - 1
+        last = len(self._seen()[0].registry.gpus) - 1
         if gpu > last:
             there = f"it has GPUs 0 to {last}" if last else "it has GPU 0 alone"
             refuse(context, grpc.StatusCode.NOT_FOUND, f"this node has no GPU {gpu}; {there} (jitc status)")
-
-    def _gpu(self, gpu: Gpu) -> model.GpuStatus:
-        registry = self._registry
-        with registry.changed:
-            sessions = [one for one in registry.sessions.values() if one.gpu == gpu.index]
-            waiting = {one.number: registry.communicators.waiting_for(one) for one in sessions}
-            hosted = [one for one in registry.sessions.values() if one.host == gpu.index]
-            workers, state = registry.workers_of(gpu), registry.state_of(gpu)
-        stats = stats_of({*sessions, *hosted})
-        return model.GpuStatus(
-            index=gpu.index,
-            device=registry.backend.device,
-            name=gpu.facts.name,
-            physical=gpu.facts.physical,
-            state=state,
-            worker_pid=workers[0].pid if workers else None,
-            spare=gpu.spare,
-            memory_used=sum(int(stats.get(one.number, {}).get("memory_used", 0)) for one in hosted),
-            memory_total=gpu.facts.memory_total,
-            sessions=[
-                self._session(one, stats.get(one.number, {}), waiting[one.number])
-                for one in sessions
-                if one.state is not SessionState.CLOSED
-            ],
-            recoveries=gpu.recoveries,
-        )
-
-    def _session(self, session: Session, stats: dict[str, Any], waiting_for: str) -> model.SessionStatus:
-        worker = session.worker
-        return model.SessionStatus(
-            pid=session.pid,
-            job=self._registry.job_of(session),
-            worker_pid=worker.pid if worker is not None and worker.alive() else None,
-            rank=session.rank,
-            world_size=session.world_size,
-            host=session.host,
-            state=session.state.value,
-            waiting_for=waiting_for,
-            boundary=int(stats.get("boundary", 0)),
-            journal_bytes=int(stats.get("journal_bytes", 0)),
-            memory_used=int(stats.get("memory_used", 0)),
-            copies_bytes=int(stats.get("snapshot_bytes", 0)),
-            copies_held_bytes=int(stats.get("snapshot_held", 0)),
-            boundary_phases=_boundary_phases(stats),
-            turns=_turns(stats),
-            ops_executed=int(stats.get("ops_executed", stats.get("executed", 0))),
-            diverged=session.diverged,
-            compared=session.compared,
-            uneven_steps=session.uneven,
-            boundaries_apart=session.boundaries_apart,
-            reserve=model.Reserve(boundary=session.reserve, every=session.reserves_apart),
-            hang_seconds=session.hang_seconds,
-            races=self._races.count(session.number),
-        )
 
 
 def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
@@ -195,15 +147,8 @@ def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
             return
 
 
-def _turns(stats: dict[str, Any]) -> model.Turns:
-    """Returns the session's turns at its GPU, from its worker's counters; zeros for a session that has taken none."""
-    told: dict[str, Any] = {"moved_out": 0, "bytes": 0, "seconds": 0.0, "waits": False} | stats.get("turns", {})
-    return model.Turns(**told)
-
-
-def _boundary_phases(stats: dict[str, Any]) -> model.BoundaryPhases:
-    """Returns all phases always: zeros for a worker that does not answer, or has had no boundary."""
-    told: dict[str, Any] = stats.get("boundary_phases", {})
-    seconds = dict.fromkeys(_BOUNDARY_PHASES, 0.0) | told.get("seconds", {})
-    sums: dict[str, Any] = {"boundaries": 0, "hashed_bytes": 0, "copied_bytes": 0} | told | {"seconds": seconds}
-    return model.BoundaryPhases(**sums)
+def _by_time(documents: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Returns the documents of several tenants as one list, oldest first."""
+    if len(documents) == 1:
+        return documents[0]
+    return sorted((one for some in documents for one in some), key=lambda one: float(one.get("time", 0)))

@@ -23,7 +23,8 @@ from ...common import rpc
 from ...common.paths import PROTOCOL_VERSION, op_socket
 from ...common.rpc import refuse, version_message
 from ...common.shared_memory import NoSpace
-from ...keeper.client import Keeper, KeeperLost
+from ...keeper.client import Keeper
+from ...keeper.line import KeeperLost
 from ...ranks.rank import NoWorker
 from ...ranks.states import SessionEvent, SessionState
 from ...ranks.stats import session_stats
@@ -62,7 +63,7 @@ class NodeService:
         ended: Callable[[Session], None],
     ) -> None:
         self._registry, self._supervisor, self._keeper = registry, supervisor, keeper
-        keeper.on_ended = lambda program: watch.post(lambda: self._program_ended(program))
+        keeper.when_ended(lambda program: watch.post(lambda: self._program_ended(program)))
         self._watch = watch
         self._faults, self._waiting, self._ended = faults, waiting, ended
         self.Attach = waiting.serve(self._attach)

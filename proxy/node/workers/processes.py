@@ -1,7 +1,8 @@
 """Worker processes, known by descriptors that become readable when the process ends.
 
 Called by: workers, take_over.py. Promise: a descriptor means one process, even if its number is given to another
-process later; the keeper makes it (keeper/children.py), also of one that this process cannot see; its owner closes it.
+process later; the keeper makes it (keeper/process/children.py), also of one that this process cannot see; its owner
+closes it.
 """
 
 from __future__ import annotations

@@ -23,11 +23,13 @@ from ...backends import KINDS
 from ...common.complaints import Complaints, scarce
 from ...common.config import Config
 from ...common.paths import op_socket
-from ...keeper.children import KEEPER, READY
-from ...keeper.client import Keeper, KeeperLost
+from ...keeper.client import Keeper
+from ...keeper.line import KeeperLost
 from ...keeper.log import Log
+from ...keeper.process.children import KEEPER, READY
 from ...ranks.causes import OUT_OF_MEMORY
 from ...ranks.rank import SLOW_SECONDS, NoWorker
+from . import environment
 from .memory_kills import MemoryKills
 from .watch import Watch
 from .worker import Worker, WorkerEvent, WorkerState
@@ -67,7 +69,7 @@ class Supervisor:
     ) -> None:  # fmt: skip
         self._config, self._watch, self._died, self._completed = config, watch, died, completed
         self._keeper, self._log = keeper, log
-        self._directory: Path = config.private_directory()
+        self._directory: Path = config.workers_directory()
         kind = KINDS[config.device]
         self._ways = ["--operators"] * (not kind.runs_kernels) + ["--fixed-layout"] * kind.fixed_layout
         self._complaints = Complaints("starting a worker")
@@ -77,6 +79,7 @@ class Supervisor:
         self._failed_starts = self._posted = self._waiting = 0
         self._started: int = log.get("started") or 0
         self._stopping = False
+        self._resting = not config.keeps_idle  # no spares are kept until a worker is wanted
 
     def start(self) -> None:
         """Begins to warm spares. Raises NoWorker where none could be started with this environment."""
@@ -92,7 +95,7 @@ class Supervisor:
     def take(self, timeout: float) -> Worker:
         """Returns a warm spare, else the next one to become ready. Raises NoWorker or NotYet."""
         with self._changed:
-            self._failed_starts = 0
+            self._failed_starts, self._resting = 0, False
             self._waiting += 1
             try:
                 worker = self._wait_for_spare(time.monotonic() + timeout, timeout)
@@ -122,13 +125,22 @@ class Supervisor:
         """Starts what is missing: up to the wanted number of spares, and one for each waiting caller."""
         with self._changed:
             starting = sum(worker.machine.state is WorkerState.STARTING for worker in self._workers) + self._posted
-            missing = self._config.spares + self._waiting - starting - self.spares()
+            wanted = 0 if self._resting else self._config.spares
+            missing = wanted + self._waiting - starting - self.spares()
             missing = min(missing, STARTING_AT_ONCE - starting)
             if self._stopping or self._failed_starts >= FAILED_STARTS:
                 return
             for _ in range(missing):
                 self._posted += 1
                 self._watch.post(self._spawn)
+
+    def rest(self) -> None:
+        """Ends the spares; there are some again once a worker has been wanted."""
+        with self._changed:
+            self._resting = not self._waiting
+            spares = [one for one in self._workers if one.machine.state is WorkerState.SPARE] if self._resting else []
+        for one in spares:
+            one.kill()
 
     def workers(self) -> list[Worker]:
         with self._changed:
@@ -184,7 +196,7 @@ class Supervisor:
     def _worker(self, pid: int, socket: str, state: WorkerState = WorkerState.STARTING, kills: str = "") -> Worker:
         return Worker(
             pid, self._keeper.process_of(pid), socket, state, signalled=self._keeper.signal, completed=self._completed,
-            kills=kills,
+            kills=kills, uid=self._keeper.uid,
         )  # fmt: skip
 
     def _count_kills(self, worker: Worker) -> None:
@@ -266,7 +278,7 @@ class Supervisor:
 
     def _environment(self) -> dict[str, str]:
         threads = str(self._config.operator_threads())
-        kept = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "JITC_SOCKET")}
+        kept = environment.of_workers(os.environ, self._keeper.owner)
         return kept | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, "PYTHONSAFEPATH": "1"}
 
     def _ready(self, worker: Worker, pipe: int) -> None:

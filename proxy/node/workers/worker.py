@@ -22,10 +22,11 @@ import grpc
 from ...common import rpc
 from ...common.shared_memory import ShelfLost
 from ...common.state_machine import Machine
-from ...keeper import socket_lock
+from ...keeper.claim import socket_lock
 from ...ranks.causes import OUT_OF_MEMORY, WORKER_DEATH
 from ...ranks.rank import KILLED_SECONDS, SLOW_SECONDS
 from . import processes
+from .address import NOWHERE, Address
 
 #: Seconds between looks at a process that cannot be waited for.
 LOOK_SECONDS = 0.02
@@ -66,9 +67,12 @@ class Worker:
     def __init__(
         self, pid: int, descriptor: int, socket: str, state: WorkerState = WorkerState.STARTING, *,
         signalled: Callable[[int, int, int], None], completed: Callable[[Any], Any] = _unchanged, kills: str = "",
+        uid: int = -1,
     ) -> None:  # fmt: skip
-        """signalled: sends a signal (Keeper.signal); completed: completes a request (../opening.py)."""
+        """signalled: sends a signal (Keeper.signal); completed: completes a request (../opening.py); uid: the user as
+        whom it runs, -1: the service's."""
         self.pid, self.descriptor, self.socket = pid, descriptor, socket
+        self._address = Address(socket, uid if uid >= 0 else os.geteuid())
         self.kills = kills  # the file in which the kernel counts what it kills for lack of memory; empty: not known
         self._signalled = signalled
         self._completed = completed
@@ -96,7 +100,7 @@ class Worker:
     def works(self) -> bool:
         """Returns whether the worker can do anything at all. A process that ends closes its socket some time before the
         kernel counts it as ended: until then its GPU may still write where it could."""
-        return not self.killed and self.alive() and socket_lock.alive(self.socket)
+        return not self.killed and self.alive() and socket_lock.alive(self._called())
 
     def ending(self) -> bool:
         """Returns whether the worker no longer works, and has not ended."""
@@ -146,7 +150,7 @@ class Worker:
         """Begins a call (worker.proto) and returns its future, whose error is a grpc.RpcError."""
         with self._opening:
             if self._stub is None:
-                self._channel = rpc.channel(self.socket)
+                self._channel = rpc.channel(self._address.path())
                 self._stub = rpc.worker(self._channel)
             stub = self._stub
         return getattr(stub, method).future(self._completed(request), timeout=seconds)
@@ -194,11 +198,16 @@ class Worker:
         """Releases the descriptor and the channel, after the worker's end."""
         with self._opening:
             descriptor, self.descriptor = self.descriptor, -1
+            self._address.close()
         if descriptor >= 0:
             os.close(descriptor)
         if self._channel is not None:
             self._channel.close()
             self._channel = self._stub = None
+
+    def _called(self) -> str:
+        with self._opening:
+            return self._address.path() if self.descriptor >= 0 else NOWHERE
 
 
 def _duplicate(descriptor: int) -> int:

@@ -62,11 +62,11 @@ def run(service: Service, **environ: str) -> str:
 def test_a_fault_in_a_phase(service: Service, phase: str, entry_points: str) -> None:
     """Also where the program has turned off the entry points by which PyTorch loads client_shim."""
     fault = control_pb2.Fault(kind="kill-worker", boundary=2, armed_at_boundary=True, phase=phase)
-    armed = service._faults.arm(0, fault)
+    armed = service.own.faults.arm(0, fault)
     run(service, TORCH_DEVICE_BACKEND_AUTOLOAD=entry_points)
     assert armed.done.is_set()
     assert f"phase {phase}" in armed.detail
-    (one,) = service.recoveries()
+    (one,) = service.own.recoveries()
     assert (one["cause"], one["boundary"], one["outcome"]) == ("worker-death", 2, "recovered")
     assert one["bytes_restored"] >= 4 << 16
 
@@ -93,7 +93,7 @@ def test_cudnn_stays_as_it_is_where_it_is_served(service: Service) -> None:
 
 def test_an_allocator_that_does_not_tell(service: Service) -> None:
     fault = control_pb2.Fault(kind="kill-worker", boundary=3, armed_at_boundary=True, phase="forward")
-    armed = service._faults.arm(0, fault)
+    armed = service.own.faults.arm(0, fault)
     said = run(service, PYTORCH_CUDA_ALLOC_CONF="backend:cudaMallocAsync")
     assert armed.done.is_set()
     assert "allocator does not say what is live" in said

@@ -21,7 +21,7 @@ from client_rig import RealClient, together
 from toolkit.waiting import until
 
 from jitc.proxy.common import rpc
-from jitc.proxy.keeper import protocol
+from jitc.proxy.keeper.peer import peer_of
 from jitc.v1 import control_pb2
 
 OPTIONS = ("--device", "software", "--gpus", "2", "--threads", "1", "--spares", "2", "--copies-limit", "1GiB")
@@ -119,7 +119,7 @@ def worker_of(client: RealClient) -> int:
     """The process that serves it, as the kernel has it."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(client.reply.worker_socket)
-        return protocol.peer(connection)[0]
+        return peer_of(connection).pid
 
 
 def close(ranks: list[RealClient]) -> None:

@@ -153,10 +153,10 @@ def compared(service: Service, number: int = 0) -> dict[str, Any]:
     """The report of a recovery, once its ranks have been compared: until then its outcome may change."""
 
     def over() -> bool:
-        return bool(service.recoveries()[number]["proof"]["state"] != "pending")
+        return bool(service.own.recoveries()[number]["proof"]["state"] != "pending")
 
     until(over, 30, "the comparison is over")
-    return service.recoveries()[number]
+    return service.own.recoveries()[number]
 
 
 def look_often(monkeypatch: pytest.MonkeyPatch) -> None:

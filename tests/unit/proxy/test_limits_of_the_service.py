@@ -22,8 +22,10 @@ from toolkit.waiting import until
 from jitc.proxy.common import rpc
 from jitc.proxy.common.config import SLOTS
 from jitc.proxy.common.paths import PROTOCOL_VERSION
-from jitc.proxy.keeper import protocol, server
+from jitc.proxy.keeper import protocol
 from jitc.proxy.keeper.log import Log
+from jitc.proxy.keeper.process import server, shelf
+from jitc.proxy.keeper.process.shelf import Shelf
 from jitc.proxy.node import descriptors, fault_injector
 from jitc.proxy.node.addresses import nth
 from jitc.proxy.node.fault_injector import FaultInjector
@@ -33,7 +35,8 @@ from jitc.proxy.node.session import Session
 from jitc.proxy.protection.determinism import validation
 from jitc.proxy.protection.peer_mode import divergence
 from jitc.proxy.recovery import report
-from jitc.proxy.service import ATTACHES, Service
+from jitc.proxy.service import Service
+from jitc.proxy.tenants.tenant import ATTACHES
 from jitc.v1 import control_pb2
 
 
@@ -89,28 +92,28 @@ def test_programs_that_wait_for_a_worker(service: Service, monkeypatch: pytest.M
     client.close()
 
 
-def keeper_with(kept: dict[str, int]) -> server.Keeper:
-    one = object.__new__(server.Keeper)
+def shelf_with(kept: dict[str, int]) -> Shelf:
+    one = Shelf()
     one._kept, one._tokens = dict(kept), {name: "" for name in kept}
     return one
 
 
 def test_a_keeper_that_is_full() -> None:
     """It says so; what it holds can still be replaced, and given back."""
-    full = keeper_with({f"communicator/{number}": -1 for number in range(server.KEPT)})
+    full = shelf_with({f"communicator/{number}": -1 for number in range(shelf.KEPT)})
+    answer = full.keep("5/journal", os.memfd_create("test"), "")
+    assert answer == {"error": f"jitc-keeper holds {shelf.KEPT} pieces of memory already; end some programs first"}
     mine = os.memfd_create("test")
-    answer = full._keep({"name": "5/journal", "token": ""}, [mine])
-    assert answer == {"error": f"jitc-keeper holds {server.KEPT} pieces of memory already; end some programs first"}
-    assert full._keep({"name": "communicator/7", "token": ""}, [mine]) == {"descriptor": mine}
-    full._drop({"names": ["communicator/7"]}, [])
+    assert full.keep("communicator/7", mine, "") == {"descriptor": mine}
+    full.drop(["communicator/7"])
     again = os.memfd_create("test")
-    assert full._keep({"name": "5/journal", "token": ""}, [again]) == {"descriptor": again}
-    full._drop({"names": ["5/journal"]}, [])
+    assert full.keep("5/journal", again, "") == {"descriptor": again}
+    full.drop(["5/journal"])
 
 
 def test_a_service_that_asks_and_does_not_read() -> None:
     """What is raised ends its connection."""
-    one, (ours, theirs) = keeper_with({}), socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    one, (ours, theirs) = object.__new__(server.Keeper), socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     one._service, one._unread = ours, []
     one._programs = cast("Any", SimpleNamespace(ended=lambda: []))
     with ours, theirs, pytest.raises(protocol.Malformed, match="does not read the answers"):
@@ -122,8 +125,8 @@ def test_a_service_that_asks_and_does_not_read() -> None:
 
 def test_the_next_service_can_be_told_of_all_that_a_keeper_holds() -> None:
     """In one packet: names as long as they can be, processes with as many digits."""
-    kept = [f"communicator/{(1 << 63) - number}" for number in range(server.KEPT)]
-    children = [(1 << 22) + number for number in range(4 * SLOTS)]
+    kept = [f"u{(1 << 32) - 2}/communicator/{(1 << 63) - number}" for number in range(shelf.KEPT)]
+    children = {str((1 << 22) + number): f"u{(1 << 32) - 2}/" for number in range(4 * SLOTS)}
     welcome = {"kept": kept, "children": children, "pid": 1 << 22, "namespace": 1 << 32}
     assert len(json.dumps(welcome)) + protocol.OVERHEAD < protocol.LIMIT
 
@@ -132,8 +135,8 @@ def test_communicators_leave_the_keeper_room_for_sessions(monkeypatch: pytest.Mo
     """Also where there are more descriptors than the keeper has places."""
     monkeypatch.setattr(descriptors, "limit", lambda: 1 << 20)
     pieces = len(("journal", "snapshot", "spill", "pinned"))
-    assert descriptors.for_communicators() + SLOTS * pieces + len(("board", "log")) <= server.KEPT
-    monkeypatch.setattr(server, "KEPT", 0)
+    assert descriptors.for_communicators() + SLOTS * pieces + len(("board", "log")) <= shelf.KEPT
+    monkeypatch.setattr(shelf, "KEPT", 0)
     monkeypatch.setattr(descriptors, "KEPT", 12 + SLOTS * descriptors.PIECES)
     table, greedy, other = Communicators(structures()), Process(1), Process(2)
     for number in range(6):

@@ -63,7 +63,7 @@ def test_state_comes_back(real: Service, kind: str, where: dict[str, Any]) -> No
             assert inject(client, kind, wait=10).fired
     assert client.read(*STATE) == expected(5)
     wait_until(real, lambda: sum(gpu.recoveries for gpu in real.registry.gpus) == 1)
-    (one,) = real.recoveries()
+    (one,) = real.own.recoveries()
     assert (one["decision"], one["outcome"]) == ("roll-back", "recovered"), one
     client.close()
 
@@ -87,7 +87,7 @@ def test_a_boundary_is_read_while_the_worker_can_answer_nothing(real: Service) -
         os.kill(worker.pid, signal.SIGCONT)
     client.step(STATE)
     assert client.read(*STATE) == expected(4)
-    assert not real.recoveries()
+    assert not real.own.recoveries()
     client.close()
 
 
@@ -108,7 +108,7 @@ def test_what_only_stands_still(impatient: Service, kind: str, cause: str) -> No
         client.step(STATE)
     assert client.read(*STATE) == expected(3)
     wait_until(impatient, lambda: impatient.registry.gpus[0].recoveries == 1)
-    (one,) = impatient.recoveries()
+    (one,) = impatient.own.recoveries()
     assert (one["cause"], one["boundary"], one["outcome"]) == (cause, 1, "recovered"), one
     assert worker_of(impatient, 0) is not before
     client.close()
@@ -125,7 +125,7 @@ def test_xid_replaces_a_worker_that_runs_on(impatient: Service) -> None:
         client.step(STATE)
     assert client.read(*STATE) == expected(3)
     wait_until(impatient, lambda: impatient.registry.gpus[0].recoveries == 1)
-    (one,) = impatient.recoveries()
+    (one,) = impatient.own.recoveries()
     assert (one["cause"], one["outcome"]) == ("xid", "recovered"), one
     assert one["boundary"] in (1, 2, 3), one
     assert worker_of(impatient, 0) is not before
@@ -142,8 +142,8 @@ def test_hung_collective_is_given_up(impatient: Service) -> None:
             reduce(client)
             client.step(STATE, COUNTER)
     assert states(ranks) == [(expected(4), (2**4).to_bytes(4, "little"))] * 2
-    wait_until(impatient, lambda: len(impatient.recoveries()) == 1)
-    (one,) = impatient.recoveries()
+    wait_until(impatient, lambda: len(impatient.own.recoveries()) == 1)
+    (one,) = impatient.own.recoveries()
     assert (one["cause"], one["outcome"], one["boundary"]) == ("hung-collective", "recovered", 2), one
     assert [worker_of(impatient, gpu) for gpu in range(2)] == before
     for client in ranks:
@@ -155,7 +155,7 @@ def test_a_fault_that_the_device_cannot_have(real: Service) -> None:
     with pytest.raises(grpc.RpcError, match="the software device has no kernels"):
         inject(client, "illegal-access", wait=10)
     client.start()
-    assert real.recoveries() == []
+    assert real.own.recoveries() == []
     client.close()
 
 
@@ -194,9 +194,9 @@ def live(service: Service, kills: int) -> None:
 
     def at_rest() -> bool:
         idle = all(gpu.idle is not None and gpu.idle.alive() for gpu in service.registry.gpus)
-        states = [one.machine.state for one in service._supervisor._workers]
+        states = [one.machine.state for one in service.own.supervisor._workers]
         warm = states.count(WorkerState.SPARE) == service.config.spares and WorkerState.STARTING not in states
-        return idle and warm and not service.registry.sessions and not service._coordinator._jobs
+        return idle and warm and not service.registry.sessions and not service.own.coordinator._jobs
 
     until(at_rest, 30, "the service is at rest")
 
@@ -227,7 +227,7 @@ def test_ranks_of_a_communicator_go_back_together(real: Service) -> None:
             inject(ranks[1], "kill-worker")
     assert states(ranks) == [(expected(4), (2**4).to_bytes(4, "little"))] * 2
     wait_until(real, lambda: sum(gpu.recoveries for gpu in real.registry.gpus) == 1)
-    (one,) = real.recoveries()
+    (one,) = real.own.recoveries()
     assert len(one["sessions"]) == 2, one
     assert one["outcome"] == "recovered", one
     for client in ranks:

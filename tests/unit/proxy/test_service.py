@@ -23,7 +23,7 @@ from jitc.proxy.common.config import (
     SLOTS,
 )
 from jitc.proxy.common.paths import PROTOCOL_VERSION
-from jitc.proxy.keeper.socket_lock import SocketInUse, SocketLock
+from jitc.proxy.keeper.claim.socket_lock import SocketInUse, SocketLock
 from jitc.proxy.node.addresses import Addresses, free, nth
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2

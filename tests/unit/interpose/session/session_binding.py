@@ -32,6 +32,7 @@ def library() -> ctypes.CDLL:
         ("set_site_source", None, [SITE_SOURCE]),
         ("found_done", None, [handle, u64, u64]),
         ("boundary", u64, [handle]),
+        ("service_socket", text, [text]),
         ("last_message", text, []),
         ("submit", u64, [handle, u64, text, size]),
         ("receive", u64, [handle, u64, u64, HEARD]),

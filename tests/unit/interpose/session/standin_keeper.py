@@ -8,7 +8,7 @@ import socket
 import threading
 from pathlib import Path
 
-from jitc.proxy.keeper.programs import Programs
+from jitc.proxy.keeper.process.programs import Programs
 
 
 class FakeKeeper:
@@ -30,7 +30,7 @@ class FakeKeeper:
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
 
-    def _memory(self, token: bytes) -> int:
+    def _memory(self, token: bytes, prefix: str) -> int:
         self.asked.append(token)
         return self.memory
 

@@ -26,6 +26,7 @@ from jitc.proxy.commands import proxyd
 from jitc.proxy.commands.options import size
 from jitc.proxy.commands.questions import ask as cli_ask
 from jitc.proxy.common.config import Config
+from jitc.proxy.keeper import privileges
 
 BIN = Path(sys.executable).parent
 LONG = "9" * 5000
@@ -192,6 +193,47 @@ def test_sizes() -> None:
     parse = size(Size(1, 1 << 40))
     texts = ("4GiB", "512M", "1k", "10", "1.5G", "7B", "3Ki", "2mb")
     assert [parse(text) for text in texts] == [4 << 30, 512 << 20, 1024, 10, 3 << 29, 7, 3 << 10, 2 << 20]
+
+
+PEOPLE = [
+    " ",
+    ",",
+    "root,",
+    "@",
+    "@@x",
+    "no-such-user",
+    "@no-such-group",
+    "root,root",
+    "-1",
+    "1e3",
+    "4294967295",
+    LONG,
+]
+
+
+@pytest.mark.parametrize("option", ["--users", "--admins"])
+@pytest.mark.parametrize("people", PEOPLE)
+def test_users_that_are_none(
+    option: str, people: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, line = outcome(capsys, proxyd.main, [f"{option}={people}"])
+    assert (code, option in line) == (2, True), line
+    monkeypatch.setenv(f"JITC_{option[2:].upper()}", people)
+    code, line = outcome(capsys, proxyd.main, [])
+    assert (code, f"JITC_{option[2:].upper()}" in line) == (2, True), line
+
+
+def test_several_users_need_more(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the service's process, and of the socket's path."""
+    assert "--admins goes with --users" in outcome(capsys, proxyd.main, ["--admins", "0"])[1]
+    monkeypatch.setattr(os, "geteuid", lambda: 1001)
+    assert "--users needs root" in outcome(capsys, proxyd.main, ["--users", "0"])[1]
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    words = ["--users", "0", "--socket", f"/tmp/{'s' * 70}"]
+    assert "--users leaves the socket's path 73 bytes" in outcome(capsys, proxyd.main, words)[1]
+    monkeypatch.setattr(privileges, "lacking", lambda: ["CAP_CHOWN", "CAP_KILL"])
+    code, line = outcome(capsys, proxyd.main, ["--users", "0"])
+    assert (code, "--users needs CAP_CHOWN, CAP_KILL, which this process lacks" in line) == (2, True), line
 
 
 # -- sockets ------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ class Looks:
     """Those of the watch, whose own thread has ended."""
 
     def __init__(self, service: Service) -> None:
-        self.service, self.watch = service, service._hangs
+        self.service, self.watch = service, service.own.hangs
         self.watch.stop()
         self.stopped: set[int] = set()  # GPUs whose worker does not answer
 
@@ -99,8 +99,8 @@ def looks(service: Service, ranks: list[RealClient]) -> Looks:
 
 def recovered(service: Service, ranks: list[RealClient], steps: int) -> dict[str, Any]:
     check(ranks, steps)
-    wait_until(service, lambda: bool(service.recoveries()))
-    [found] = service.recoveries()
+    wait_until(service, lambda: bool(service.own.recoveries()))
+    [found] = service.own.recoveries()
     assert found["outcome"] == "recovered", found
     return found
 
@@ -155,7 +155,7 @@ def test_program_that_takes_its_time(service: Service, ranks: list[RealClient], 
     reduce(ranks[1])
     ranks[1].step()
     check(ranks, STEPS + 1)
-    assert service.recoveries() == []
+    assert service.own.recoveries() == []
 
 
 def epochs(service: Service) -> set[int]:
@@ -196,8 +196,8 @@ def test_what_a_device_reports_names_the_rank_that_it_waited_for(impatient: Serv
     reduce(ranks[1])
     ranks[1].step()
     check(ranks, 2)
-    until(lambda: impatient.recoveries() or None, 20, "the recovery is over")
-    found = impatient.recoveries()[0]
+    until(lambda: impatient.own.recoveries() or None, 20, "the recovery is over")
+    found = impatient.own.recoveries()[0]
     assert (found["cause"], found["culprits"]) == ("hung-collective", [f"rank 1 (pid {os.getpid()})"])
     assert "its program gives it nothing to do" in found["message"], found
     assert found["phases"]["detect"] >= impatient.config.hang_seconds
@@ -207,5 +207,5 @@ def test_what_a_device_reports_names_the_rank_that_it_waited_for(impatient: Serv
 
 def test_the_watch_ends_with_the_service(service: Service) -> None:
     assert any(one.name == "jitc-hangs" for one in threading.enumerate())
-    service._hangs.stop()
+    service.own.hangs.stop()
     assert not any(one.name == "jitc-hangs" for one in threading.enumerate())

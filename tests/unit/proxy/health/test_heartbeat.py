@@ -44,7 +44,7 @@ def monitored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reports: list[Rep
 
 def recovery(service: Service) -> dict[str, Any]:
     wait_until(service, lambda: sum(gpu.recoveries for gpu in service.registry.gpus) >= 1)
-    (one,) = service.recoveries()
+    (one,) = service.own.recoveries()
     return one
 
 
@@ -52,7 +52,7 @@ def test_stopped_workers_are_replaced(watchful: Service) -> None:
     client = Client(watchful)
     work(client)
     worker = worker_of(watchful, 0)
-    spares = [one for one in watchful._supervisor.workers() if one.machine.state is WorkerState.SPARE]
+    spares = [one for one in watchful.own.supervisor.workers() if one.machine.state is WorkerState.SPARE]
     assert worker is not None
     stop = control_pb2.InjectRequest(gpu=0, fault=control_pb2.Fault(kind="stop-worker"))
     assert client.admin.Inject(stop, timeout=30).fired
@@ -87,7 +87,7 @@ def test_an_unhealthy_idle_gpu(monitored: Service, reports: list[Report]) -> Non
     before = worker_of(monitored, 1)
     reports[0](HealthEvent(1, "xid", "Xid 62"))
     wait_until(monitored, lambda: worker_of(monitored, 1) not in (None, before))
-    assert monitored.recoveries() == []
+    assert monitored.own.recoveries() == []
 
 
 def test_lost_gpu_is_reported(monitored: Service, reports: list[Report]) -> None:

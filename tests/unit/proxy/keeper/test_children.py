@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from jitc.proxy.keeper import children, protocol
-from jitc.proxy.keeper.children import KEEPER, READY, Children
+from jitc.proxy.keeper import protocol
+from jitc.proxy.keeper.process.children import KEEPER, READY, Children
+from jitc.proxy.keeper.process.shelf import Shelf
 from jitc.proxy.keeper.worker_end import NoMemory, WorkerEnd
 from jitc.proxy.node.workers import processes
 
@@ -37,8 +38,8 @@ class Keeper:
     """The keeper's loop, in the main thread: it is the one that hears signals."""
 
     def __init__(self) -> None:
-        self.selector, self.kept = selectors.DefaultSelector(), dict[str, int]()
-        self.children = Children(self.selector, self.kept)
+        self.selector, self.shelf = selectors.DefaultSelector(), Shelf()
+        self.children = Children(self.selector, self.shelf.taken)
 
     def spawn(self, command: list[str], output: int) -> int:
         """Returns a worker that has begun."""
@@ -133,12 +134,12 @@ def test_a_signal_reaches_no_other_process(keeper: Keeper) -> None:
 
 def test_a_worker_gets_what_it_names(keeper: Keeper, capfd: pytest.CaptureFixture[str]) -> None:
     for name in ("board", "3/journal", "secret"):
-        keeper.kept[name] = os.memfd_create(name)
-        os.write(keeper.kept[name], name.encode())
+        keeper.shelf.keep(name, os.memfd_create(name), "")
+        os.write(keeper.shelf._kept[name], name.encode())
     wanted = json.dumps(["board", "3/journal", "4/journal"])
     keeper.spawn([sys.executable, "-c", TAKES, READY, KEEPER, wanted], 1)
     assert json.loads(capfd.readouterr().out) == {"board": "board", "3/journal": "3/journal"}
-    for descriptor in keeper.kept.values():
+    for descriptor in keeper.shelf._kept.values():
         os.close(descriptor)
 
 
@@ -153,9 +154,12 @@ def test_what_a_worker_must_not_say_ends_its_connection_alone(packet: bytes, kee
 
 
 def test_no_more_than_a_packet_carries() -> None:
-    kept = {str(number): number for number in range(20)}
-    answer, given = children.taken(kept, [*kept, "none"])
-    assert answer["taken"] == list(kept)[: protocol.DESCRIPTORS] and given == list(range(protocol.DESCRIPTORS))
+    shelf = Shelf()
+    kept = [str(number) for number in range(20)]
+    for number, name in enumerate(kept):
+        shelf.keep(name, number, "")
+    answer, given = shelf.taken([*kept, "none"])
+    assert answer["taken"] == kept[: protocol.DESCRIPTORS] and given == list(range(protocol.DESCRIPTORS))
 
 
 class Answers(threading.Thread):

@@ -15,11 +15,12 @@ import pytest
 from toolkit.program import Program, ProgramProcess
 from toolkit.waiting import until
 
-from jitc.proxy.keeper import client, protocol
-from jitc.proxy.keeper.children import READY
-from jitc.proxy.keeper.client import Keeper, KeeperLost
+from jitc.proxy.keeper import line, protocol
+from jitc.proxy.keeper.claim.socket_lock import SocketInUse, SocketLock
+from jitc.proxy.keeper.client import Keeper
 from jitc.proxy.keeper.launch import open_keeper, sessions_kept
-from jitc.proxy.keeper.socket_lock import SocketInUse, SocketLock
+from jitc.proxy.keeper.line import KeeperLost
+from jitc.proxy.keeper.process.children import READY
 
 VERSIONS = {"keeper": 1}
 SLEEPER = [sys.executable, "-c", "import os, sys, time; os.write(int(sys.argv[1]), b'ready'); time.sleep(1000)", READY]
@@ -168,7 +169,7 @@ def test_there_is_one_service(place: Place) -> None:
     def asked() -> None:
         os.write(write, b"x")
 
-    first.on_hand_over = asked
+    first.when_handing_over(asked)
     place.program(first)
     successor = subprocess.Popen([sys.executable, "-c", SUCCESSOR, str(place.folder)], stdout=subprocess.PIPE)
     assert os.read(read, 1) == b"x"
@@ -184,7 +185,7 @@ SUCCESSOR = """
 import sys
 from pathlib import Path
 from jitc.proxy.keeper.launch import open_keeper
-from jitc.proxy.keeper.socket_lock import SocketLock
+from jitc.proxy.keeper.claim.socket_lock import SocketLock
 folder = Path(sys.argv[1])
 keeper, there = open_keeper(SocketLock(str(folder / "s"), folder / "s.d"), {"keeper": 1}, True)
 assert there
@@ -233,7 +234,7 @@ OPENS = """
 import os, signal, sys
 from pathlib import Path
 from jitc.proxy.keeper.launch import open_keeper
-from jitc.proxy.keeper.socket_lock import SocketLock
+from jitc.proxy.keeper.claim.socket_lock import SocketLock
 folder = Path(sys.argv[1])
 keeper, there = open_keeper(SocketLock(str(folder / "s"), folder / "s.d"), {"keeper": 1}, True)
 """
@@ -242,7 +243,7 @@ BEFORE = """
 import threading
 keeper.keep("a", os.memfd_create("a"))
 asked = threading.Event()
-keeper.on_hand_over = asked.set
+keeper.when_handing_over(asked.set)
 print("serves", flush=True)
 asked.wait(60)
 os.set_inheritable(keeper.handed_on(), True)
@@ -369,7 +370,7 @@ def test_an_answer_that_comes_too_late_is_nobody_s(place: Place, monkeypatch: py
     one, two = memory(b"one"), memory(b"two")
     os.kill(keeper.pid, signal.SIGSTOP)
     with monkeypatch.context() as during:
-        during.setattr(client, "ANSWER_SECONDS", 0.2)
+        during.setattr(line, "ANSWER_SECONDS", 0.2)
         with pytest.raises(KeeperLost, match="does not answer"):
             keeper.keep("one", one)
     os.kill(keeper.pid, signal.SIGCONT)
@@ -382,7 +383,7 @@ def test_an_answer_that_comes_too_late_is_nobody_s(place: Place, monkeypatch: py
 def test_its_end_is_told(place: Place) -> None:
     keeper, _ = place.open()
     told: list[bool] = []
-    keeper.on_lost = lambda: told.append(True)
+    keeper.when_lost(lambda: told.append(True))
     worker = spawn(keeper)
     os.kill(keeper.pid, signal.SIGKILL)
     until(lambda: bool(told), 10, "the service learns of it")

@@ -16,7 +16,7 @@ from standin_client import PROXYD, config
 
 from jitc.proxy.common import rpc
 from jitc.proxy.common.paths import PROTOCOL_VERSION
-from jitc.proxy.keeper.socket_lock import SocketInUse, SocketLock
+from jitc.proxy.keeper.claim.socket_lock import SocketInUse, SocketLock
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

@@ -21,10 +21,11 @@ from toolkit.program import Program, ProgramProcess
 from toolkit.sandbox import pid_namespace
 from toolkit.waiting import until
 
-from jitc.proxy.keeper import programs, protocol
+from jitc.proxy.keeper import protocol
+from jitc.proxy.keeper.claim.socket_lock import SocketLock
 from jitc.proxy.keeper.launch import open_keeper
-from jitc.proxy.keeper.server import Keeper as Server
-from jitc.proxy.keeper.socket_lock import SocketLock
+from jitc.proxy.keeper.process import programs, shelf
+from jitc.proxy.keeper.process.server import Keeper as Server
 
 TOKEN, OTHER = "a" * 32, "b" * 32
 
@@ -37,7 +38,7 @@ class Kept:
         self.lock = SocketLock(str(self.socket), folder / "s.d")
         self.keeper, _ = open_keeper(self.lock, {"keeper": 1}, False)
         self.told: SimpleQueue[str] = SimpleQueue()
-        self.keeper.on_ended = self.told.put
+        self.keeper.when_ended(self.told.put)
         self.programs: list[Program] = []
 
     def program(self) -> Program:
@@ -121,9 +122,9 @@ def test_another_word_sends_it_away(said: bytes, kept: Kept) -> None:
 
 
 def test_every_digit_of_a_token_counts() -> None:
-    assert programs.same(TOKEN, TOKEN.encode())
+    assert shelf.same(TOKEN, TOKEN.encode())
     for at in range(len(TOKEN)):
-        assert not programs.same(TOKEN, (TOKEN[:at] + "x" + TOKEN[at + 1 :]).encode()), f"digit {at}"
+        assert not shelf.same(TOKEN, (TOKEN[:at] + "x" + TOKEN[at + 1 :]).encode()), f"digit {at}"
 
 
 def test_memory_is_given_once(kept: Kept) -> None:
@@ -210,14 +211,14 @@ def test_who_is_idle_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in theirs:
         those._accept()
     tickets = [one.recv(100).decode() for one in ours]
-    assert those.watch(tickets[0]) == os.getpid()
+    assert those.watch(tickets[0], "") == os.getpid()
     now = time.monotonic()
     for later, there in ((0.0, True), (programs.IDLE_SECONDS - 5, True), (programs.IDLE_SECONDS + 5, False)):
         monkeypatch.setattr(time, "monotonic", lambda later=later: now + later)
         assert those.waits()
         those.look()
         assert (tickets[1] in those._programs) is there
-    assert those.watch(tickets[0]) == os.getpid()
+    assert those.watch(tickets[0], "") == os.getpid()
     assert ours[1].recv(100) == b""
     assert not those.waits()
     those.close()
@@ -261,7 +262,7 @@ def test_a_service_that_does_not_read_is_told_later(tmp_path: Path, monkeypatch:
         assert "kept" in ask(versions=1, replace=False)
         crowd = [Program(tmp_path / "s") for _ in range(100)]
         for one in crowd:
-            assert ask(do="watch", program=one.ticket)["there"]
+            assert ask(do="watch", program=one.ticket, prefix="")["there"]
         for one in crowd:
             one.close()
         Program(tmp_path / "s").close()  # it has heard of all of them
@@ -343,10 +344,10 @@ def test_what_is_known_of_a_process_by_older_kernels(monkeypatch: pytest.MonkeyP
         connecting = other_end.submit(Program, tmp_path / "s")
         selector.select(20)[0][0].data()
         program = connecting.result(20)
-        assert those.watch(program.ticket) == os.getpid()
+        assert those.watch(program.ticket, "") == os.getpid()
         assert [key.fileobj for key in selector.get_map().values() if isinstance(key.fileobj, int)] == []
         program.close()
         (key, _) = selector.select(20)[0]
         key.data()
         assert those.ended() == [program.ticket]
-        assert those.watch(program.ticket) is None
+        assert those.watch(program.ticket, "") is None

@@ -36,7 +36,7 @@ SERVICE = """
 import os, sys
 from pathlib import Path
 from jitc.proxy.keeper.launch import open_keeper
-from jitc.proxy.keeper.socket_lock import SocketLock
+from jitc.proxy.keeper.claim.socket_lock import SocketLock
 folder = Path(sys.argv[1])
 lock = SocketLock(str(folder / "s"), folder / "s.d")
 keeper, there = open_keeper(lock, {"keeper": 1, "of": "a test"}, False)

@@ -237,7 +237,7 @@ def test_the_id_of_a_process_that_has_ended(service: Service) -> None:
 
 def test_joins_have_a_limit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     service = Service(config(tmp_path))
-    service._joins = JoinWatch(service.registry, 0.2)  # workers that are slow to answer are not the matter here
+    service.own.joins = JoinWatch(service.registry, 0.2)  # workers that are slow to answer are not the matter here
     service.start()
     try:
         client = Client(service)

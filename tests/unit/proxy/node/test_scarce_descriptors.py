@@ -59,8 +59,8 @@ def test_an_innocent_job_is_recovered_when_there_are_some_again(service: Service
         with pytest.raises(AssertionError):
             until(lambda: session.state in OUTSIDE, 1.0, "it is not given up")
     assert client.call("get")["value"] == 7
-    until(lambda: bool(service.recoveries()), 20, "the report")
-    assert [one["outcome"] for one in service.recoveries()] == ["recovered"]
+    until(lambda: bool(service.own.recoveries()), 20, "the report")
+    assert [one["outcome"] for one in service.own.recoveries()] == ["recovered"]
     assert before <= threads()
     client.close()
 

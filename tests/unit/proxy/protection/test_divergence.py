@@ -26,9 +26,9 @@ def status(ranks: Ranks) -> list[int]:
 def test_two_ranks_are_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with job(tmp_path, 2) as ranks:
         ranks.until(lambda: ranks.policies() == {"peer"})
-        assert status(ranks) == [0, 0] and ranks.service.divergences() == []
+        assert status(ranks) == [0, 0] and ranks.service.own.divergences() == []
         ranks.flip(1)
-        [found] = ranks.until(ranks.service.divergences)
+        [found] = ranks.until(ranks.service.own.divergences)
         labels = [ranks.label(0), ranks.label(1)]
         assert (found["sessions"], found["odd"]) == (labels, [])
         assert [(one["rank"], one["bytes"]) for one in found["blocks"]] == [(one, PARAMETERS[1]) for one in labels]
@@ -55,36 +55,36 @@ def test_the_odd_one_is_healed(tmp_path: Path, waits: bool, capfd: pytest.Captur
             ranks.until(lambda: "copies of all blocks (the optimizer step" in capfd.readouterr().err)
         else:
             ranks.until(lambda: ranks.policies() == {"peer"})
-        assert ranks.service.divergences() == []
+        assert ranks.service.own.divergences() == []
         ranks.flip(2)
-        [found] = ranks.until(ranks.service.divergences)
+        [found] = ranks.until(ranks.service.own.divergences)
         assert found["odd"] == [ranks.label(2)]
         assert [one["rank"] for one in found["blocks"]] == [ranks.label(2)]
-        ranks.until(lambda: "healed at boundary" in ranks.service.divergences()[0]["outcome"])
-        assert differences(ranks.service.divergences(), example("jitc report --json")["divergences"]) == []
+        ranks.until(lambda: "healed at boundary" in ranks.service.own.divergences()[0]["outcome"])
+        assert differences(ranks.service.own.divergences(), example("jitc report --json")["divergences"]) == []
         first, *others = ranks.parameters()
         assert others == [first] * 3
-        recoveries = ranks.until(ranks.service.recoveries)  # more than one when the job was too fast at first
+        recoveries = ranks.until(ranks.service.own.recoveries)  # more than one when the job was too fast at first
         assert {(one["cause"], one["outcome"]) for one in recoveries} == {("replica-divergence", "recovered")}
         assert status(ranks) == [0] * 4
         assert any("replicas agree again" in line for line in ranks.ranks[2].notices)
         # What is kept is the healed content: a worker lost now comes back with it.
-        before = len(ranks.service.recoveries())
+        before = len(ranks.service.own.recoveries())
         os.kill(ranks.session(2).worker.pid, 9)
-        ranks.until(lambda: len(ranks.service.recoveries()) > before)
+        ranks.until(lambda: len(ranks.service.own.recoveries()) > before)
         first, *others = ranks.parameters()
         assert others == [first] * 3
-        assert len(ranks.service.divergences()) == 1
+        assert len(ranks.service.own.divergences()) == 1
 
 
 def test_the_odd_one_is_named_and_left(tmp_path: Path) -> None:
     with job(tmp_path, 3) as ranks:
         ranks.until(lambda: ranks.policies() == {"peer"})
         ranks.flip(0)
-        [found] = ranks.until(ranks.service.divergences)
+        [found] = ranks.until(ranks.service.own.divergences)
         assert found["odd"] == [ranks.label(0)]
         assert found["outcome"] == "left as it is; jitc-proxyd --heal-replicas takes the majority's bytes"
         ranks.until(lambda: status(ranks) == [1, 0, 0])
         ranks.until(lambda: ranks.ranks[0].notices)
         assert "may have flipped" in ranks.ranks[0].notices[0]
-        assert ranks.service.recoveries() == []
+        assert ranks.service.own.recoveries() == []

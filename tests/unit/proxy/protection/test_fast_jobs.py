@@ -24,7 +24,7 @@ def test_the_service_comes_late_to_every_boundary(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(Policies, "tick", lambda policies: None)
     with job(tmp_path, 2) as ranks:
         monkeypatch.setattr(policy, "tables_of", lambda *call: late(ranks, *call))
-        policies = ranks.service._coordinator._policies
+        policies = ranks.service.own.coordinator._policies
         for _ in range(2):
             ranks.minibatch()
         TICK(policies)  # gets to know the group

@@ -129,6 +129,6 @@ def test_a_service_chooses_and_recovers(tmp_path: Path, monkeypatch: pytest.Monk
         train(ranks)
         steps += 1
         assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
-        wait_until(service, lambda: bool(service.recoveries()))
+        wait_until(service, lambda: bool(service.own.recoveries()))
         for client in ranks:
             client.close()

@@ -123,8 +123,8 @@ def test_a_replay_that_never_goes_the_programs_way(noisy: Service) -> None:
     client = lose_what_was_read(noisy, b"\7\0\0\0", element=0)
     status, text = error_of(client)
     assert status == 999 and "it steers what the program does next" in text
-    wait_until(noisy, lambda: bool(noisy.recoveries()))
-    [one] = noisy.recoveries()
+    wait_until(noisy, lambda: bool(noisy.own.recoveries()))
+    [one] = noisy.own.recoveries()
     assert one["outcome"].startswith("the program's own error") and one["attempts"] == REPLAYS_ASTRAY + 2, one
     client.close()
 

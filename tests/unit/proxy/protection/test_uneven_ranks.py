@@ -70,7 +70,7 @@ def test_nobody_is_given_the_bytes_of_others(tmp_path: Path) -> None:
         common = go_apart(ranks)
         seen = Ranks.looks
         until(lambda: Ranks.looks > seen + 10, 30, "the service has looked again")
-        assert (ranks.service.divergences(), ranks.service.recoveries()) == ([], [])
+        assert (ranks.service.own.divergences(), ranks.service.own.recoveries()) == ([], [])
         assert_own_bytes(ranks, common)
 
 
@@ -80,9 +80,9 @@ def test_a_rank_is_lost(tmp_path: Path, lost: int) -> None:
     with job(tmp_path, 2, kind=Stepping) as ranks:
         common = go_apart(ranks)
         os.kill(ranks.session(lost).worker.pid, 9)
-        until(lambda: bool(ranks.service.recoveries()), 30, "the recovery has ended")
+        until(lambda: bool(ranks.service.own.recoveries()), 30, "the recovery has ended")
         assert_own_bytes(ranks, common)
-        [found] = ranks.service.recoveries()
+        [found] = ranks.service.own.recoveries()
         assert (found["outcome"], found["decision"]) == ("recovered", "roll-back")
         sessions = [ranks.session(rank).number for rank in range(2)]
         boundaries = {one["session"]: one["boundary"] for one in found["boundaries"]}
@@ -92,7 +92,7 @@ def test_a_rank_is_lost(tmp_path: Path, lost: int) -> None:
 def test_no_minibatch_is_validated(tmp_path: Path) -> None:
     with job(tmp_path, 2, kind=Stepping) as ranks:
         go_apart(ranks)
-        pending = ranks.service.validate(0)
+        pending = ranks.service.own.validate(0)
         ranks.until(pending.done.is_set)
         assert pending.refusal.startswith("its ranks, or threads, make different optimizer steps"), pending.document
 

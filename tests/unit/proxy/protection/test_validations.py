@@ -38,7 +38,7 @@ def test_one_rank(real: Service) -> None:
     client = RealClient(real)
     client.start()
     client.step(STATE)
-    pending, steps = real.validate(0), 1
+    pending, steps = real.own.validate(0), 1
     while not pending.done.is_set():
         client.step(STATE)
         client.read(*STATE)
@@ -46,16 +46,16 @@ def test_one_rank(real: Service) -> None:
     assert (pending.document["outcome"], pending.document["gpus"]) == ("identical", [0]), pending.document
     assert pending.document["blocks"] > 0
     assert client.read(*STATE) == expected(steps)
-    assert real.recoveries() == []
-    assert real.validations() == [pending.document]
+    assert real.own.recoveries() == []
+    assert real.own.validations() == [pending.document]
     assert refusals(pending.document, "validate") == []
-    assert differences(real.validations(), example("jitc report --json")["validations"]) == []
+    assert differences(real.own.validations(), example("jitc report --json")["validations"]) == []
     client.close()
 
 
 def test_ranks_stop_together(real: Service) -> None:
     ranks, steps = together(real), 0
-    pending = real.validate(1)
+    pending = real.own.validate(1)
     while not pending.done.is_set():
         minibatch(ranks)
         states(ranks)
@@ -63,7 +63,7 @@ def test_ranks_stop_together(real: Service) -> None:
     assert (pending.document["outcome"], pending.document["gpus"]) == ("identical", [0, 1]), pending.document
     assert len(pending.document["sessions"]) == 2
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
-    assert real.recoveries() == []
+    assert real.own.recoveries() == []
     for client in ranks:
         client.close()
 
@@ -73,11 +73,11 @@ def test_in_turn(real: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jitc.proxy.protection.determinism.validation.LOOK_SECONDS", 0.0)
     client, steps = RealClient(real), 0
     client.start()
-    while len(real.validations()) < 2:
+    while len(real.own.validations()) < 2:
         client.step(STATE)
         client.read(*STATE)
         steps += 1
-    first, second = real.validations()[:2]
+    first, second = real.own.validations()[:2]
     assert (first["outcome"], second["outcome"]) == ("identical", "identical")
     assert second["step"] >= first["step"] + 5
     assert client.read(*STATE) == expected(steps)
@@ -91,7 +91,7 @@ def test_no_more_often_than_the_budget_allows(real: Service, monkeypatch: pytest
     client.start()
 
     def steps_until(validations: int) -> None:
-        while len(real.validations()) < validations:
+        while len(real.own.validations()) < validations:
             client.step(STATE)
             client.read(*STATE)
 
@@ -99,8 +99,8 @@ def test_no_more_often_than_the_budget_allows(real: Service, monkeypatch: pytest
     for _ in range(30):
         client.step(STATE)
         client.read(*STATE)
-    assert len(real.validations()) == 1
-    real._coordinator.validations._paid.clear()  # as if that long had passed
+    assert len(real.own.validations()) == 1
+    real.own.coordinator.validations._paid.clear()  # as if that long had passed
     steps_until(2)
     client.close()
 
@@ -110,8 +110,8 @@ def test_a_worker_lost_in_between(real: Service) -> None:
     ranks = together(real)
     minibatch(ranks)
     states(ranks)
-    pending = real.validate(0)
-    runs = real._coordinator.validations._runs
+    pending = real.own.validate(0)
+    runs = real.own.coordinator.validations._runs
     until(lambda: len(runs) == 1, 20, "the ranks are asked to stop")
     [run] = runs
     while ranks[0].boundaries + 1 < run.step:
@@ -129,8 +129,8 @@ def test_a_worker_lost_in_between(real: Service) -> None:
     steps = ranks[0].boundaries
     assert ranks[1].boundaries == steps > run.step
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
-    wait_until(real, lambda: len(real.recoveries()) == 1)
-    assert real.recoveries()[0]["cause"] == "worker-death"
+    wait_until(real, lambda: len(real.own.recoveries()) == 1)
+    assert real.own.recoveries()[0]["cause"] == "worker-death"
     for client in ranks:
         client.close()
 
@@ -157,7 +157,7 @@ def test_a_rank_stops_before_the_end_of_a_recovery_is_handled(real: Service, mon
     ranks = together(real)
     minibatch(ranks)
     states(ranks)
-    pending, steps = real.validate(0), 1
+    pending, steps = real.own.validate(0), 1
     assert asked.wait(20)
     inject(ranks[1], "kill-worker", operations=3)
     while not stopped.is_set():
@@ -167,7 +167,7 @@ def test_a_rank_stops_before_the_end_of_a_recovery_is_handled(real: Service, mon
     assert pending.done.wait(30)
     assert pending.document["outcome"].startswith("interrupted"), pending.document
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
-    assert [one["cause"] for one in real.recoveries()] == ["worker-death"]
+    assert [one["cause"] for one in real.own.recoveries()] == ["worker-death"]
     for client in ranks:
         client.close()
 
@@ -186,7 +186,7 @@ def test_no_step_no_verdict(real: Service) -> None:
     client = RealClient(real)
     client.start()
     client.step(STATE)
-    pending = real.validate(0)
+    pending = real.own.validate(0)
     with pytest.raises(grpc.RpcError, match="no verdict yet"):
         client.admin.Validate(control_pb2.ValidationRequest(gpu=0, wait_ms=1), timeout=30)
     client.close()

@@ -36,8 +36,8 @@ def kill(client: Client, service: Service) -> None:
 
 
 def outcomes(service: Service, count: int) -> list[str]:
-    wait_until(service, lambda: len(service.recoveries()) >= count)
-    return [one["outcome"] for one in service.recoveries()]
+    wait_until(service, lambda: len(service.own.recoveries()) >= count)
+    return [one["outcome"] for one in service.own.recoveries()]
 
 
 def test_programs_on_one_gpu_have_workers_of_their_own(service: Service) -> None:
@@ -46,7 +46,7 @@ def test_programs_on_one_gpu_have_workers_of_their_own(service: Service) -> None
         client.send("add", value=value)
     kill(clients[1], service)
     assert [client.call("get")["value"] for client in clients] == [0, 1, 2]
-    [one] = service.recoveries() if outcomes(service, 1) else []
+    [one] = service.own.recoveries() if outcomes(service, 1) else []
     assert len(one["sessions"]) == 1
     for client in clients:
         client.close()
@@ -82,7 +82,7 @@ def test_death_of_all_workers_of_a_gpu_is_one_recovery_per_job(service: Service)
         kill(client, service)
     assert [client.call("get")["value"] for client in clients] == [4, 4, 4]
     assert outcomes(service, 3) == ["recovered"] * 3
-    assert len({tuple(one["sessions"]) for one in service.recoveries()}) == 1  # one process here: three sessions
+    assert len({tuple(one["sessions"]) for one in service.own.recoveries()}) == 1  # one process here: three sessions
     for client in clients:
         client.close()
 
@@ -115,13 +115,13 @@ def test_replay_is_waited_for_whatever_happens_to_others(service: Service, tmp_p
     assert slow.call("get")["value"] == 5
     gate.unlink()
     kill(slow, service)
-    wait_until(service, lambda: any(job.recovery.timeline.seconds["resume"] for job in service._coordinator._jobs))
+    wait_until(service, lambda: any(job.recovery.timeline.seconds["resume"] for job in service.own.coordinator._jobs))
     other.send("add", value=2)
     kill(other, service)
     assert other.call("get")["value"] == 2
     assert outcomes(service, 1) == ["recovered"]
-    assert service.recoveries()[0]["gpu"] == 1
-    assert len(service._coordinator._jobs) == 1
+    assert service.own.recoveries()[0]["gpu"] == 1
+    assert len(service.own.coordinator._jobs) == 1
     gate.touch()
     assert outcomes(service, 2) == ["recovered"] * 2
     assert slow.call("get")["value"] == 5

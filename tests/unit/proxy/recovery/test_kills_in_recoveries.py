@@ -93,7 +93,7 @@ class Second:
 
     def looked(self, session: Session, found: tuple[int, bool]) -> tuple[int, bool]:
         """At how far its replay is. When all ranks are where they were, nothing is left but to say so."""
-        [job] = self.service._coordinator._jobs
+        [job] = self.service.own.coordinator._jobs
         if found[0] >= job.recovery._replay_end(session):
             self._caught_up.add(session.number)
         if self._caught_up >= {one.number for one in job.recovery.group}:
@@ -102,7 +102,7 @@ class Second:
 
     def at(self, when: str, *names: str) -> None:
         """In the recovery's own thread."""
-        [job] = self.service._coordinator._jobs
+        [job] = self.service.own.coordinator._jobs
         phase = phases.NAMES[job.recovery.timeline.machine.state]
         if self.killed is None and phase == self.phase and self.place in [(name, when) for name in names]:
             self.killed = self.kill(job.recovery)
@@ -141,9 +141,9 @@ def test_kill_in_a_recovery(
     inject(ranks[1], "kill-worker")
     train(ranks, STEPS - 2)
     check(ranks, STEPS)
-    wait_until(service, lambda: bool(service.recoveries()) and not service._coordinator._jobs)
+    wait_until(service, lambda: bool(service.own.recoveries()) and not service.own.coordinator._jobs)
     assert second.killed is not None, "no recovery came to this place"
-    [found] = service.recoveries()
+    [found] = service.own.recoveries()
     assert (found["outcome"], found["cause"], found["attempts"]) == ("recovered", "worker-death", 2), found
     assert found["gpus"] == [1, *{victim} - {1}], found
     # A worker with all of its state is used again, one that may have a part of it is made anew. That a worker has
@@ -167,8 +167,8 @@ def test_a_fault_that_fires_in_a_recovery_begins_no_later_one(service: Service) 
     inject(ranks[1], "kill-worker")
     train(ranks, STEPS - 2)
     check(ranks, STEPS)
-    wait_until(service, lambda: bool(service.recoveries()) and not service._coordinator._jobs)
-    assert sum(one["attempts"] for one in service.recoveries()) == 2
-    assert service._coordinator._faults.take_fired_at(service.registry.sessions.values()) is None
+    wait_until(service, lambda: bool(service.own.recoveries()) and not service.own.coordinator._jobs)
+    assert sum(one["attempts"] for one in service.own.recoveries()) == 2
+    assert service.own.coordinator._faults.take_fired_at(service.registry.sessions.values()) is None
     for client in ranks:
         client.close()

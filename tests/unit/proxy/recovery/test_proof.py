@@ -40,8 +40,8 @@ def watch(ranks: Ranks) -> None:
 def lose(ranks: Ranks, count: int = 1) -> dict[str, Any]:
     """A worker between two minibatches. Returns the newest report, of which there are so many then."""
     os.kill(ranks.session(LOST).worker.pid, 9)
-    until(lambda: len(ranks.service.recoveries()) == count, 30, "the recovery has ended")
-    return ranks.service.recoveries()[-1]
+    until(lambda: len(ranks.service.own.recoveries()) == count, 30, "the recovery has ended")
+    return ranks.service.own.recoveries()[-1]
 
 
 def command(name: str, service: Service) -> subprocess.CompletedProcess[str]:
@@ -136,7 +136,7 @@ def test_a_rank_that_ends_leaves_another_waiting(tmp_path: Path) -> None:
     """The one that is left learns it seconds later; until then the recovery is neither proven nor not."""
     with serving(tmp_path) as service:
         ranks, waiting = recovered_and_left(service)
-        assert service.recoveries()[0]["proof"]["state"] == "pending"
+        assert service.own.recoveries()[0]["proof"]["state"] == "pending"
         waiting.begin_step()
         with pytest.raises(AssertionError, match="this communicator has ended: its rank 1"):
             waiting.call("device_synchronize")
@@ -172,7 +172,7 @@ def test_one_rank_has_nobody_to_be_compared_with(tmp_path: Path) -> None:
             alone.call("device_synchronize")
             if step == 1:
                 os.kill(next(iter(service.registry.sessions.values())).worker.pid, 9)
-                until(lambda: bool(service.recoveries()), 30, "the recovery has ended")
+                until(lambda: bool(service.own.recoveries()), 30, "the recovery has ended")
         found = compared(service)
         assert (found["proof"]["state"], found["proof"]["text"]) == ("nothing to compare", "it has no peers")
         shown = "nothing to compare at boundary 2: collectives agree, it has no peers"

@@ -68,9 +68,9 @@ def test_fault_that_returns_is_the_programs(service: Service) -> None:
     answer = client.call("fail")
     assert (answer["fault"], answer["message"]) == (700, "it failed")
     # Once it came in a replay, or just after one that counts as a recovery of its own.
-    wait_until(service, lambda: any(one["outcome"].startswith("the program's") for one in service.recoveries()))
-    assert {one["cause"] for one in service.recoveries()} == {"operator-error"}
-    assert sum(one["attempts"] for one in service.recoveries()) == REPLAYS_OF_A_FAULT + 1
+    wait_until(service, lambda: any(one["outcome"].startswith("the program's") for one in service.own.recoveries()))
+    assert {one["cause"] for one in service.own.recoveries()} == {"operator-error"}
+    assert sum(one["attempts"] for one in service.own.recoveries()) == REPLAYS_OF_A_FAULT + 1
     client.close()
 
 
@@ -78,8 +78,8 @@ def test_assert_of_a_kernel_is_the_programs_at_once(service: Service) -> None:
     client = Client(service)
     train(client)
     assert client.call("fail", cause="device-assert")["fault"] == 700
-    wait_until(service, lambda: bool(service.recoveries()))
-    [found] = service.recoveries()
+    wait_until(service, lambda: bool(service.own.recoveries()))
+    [found] = service.own.recoveries()
     assert (found["cause"], found["attempts"]) == ("device-assert", 1)
     assert found["outcome"].startswith("the program's own error")
     client.close()
@@ -231,5 +231,5 @@ def test_three_deaths_in_a_row(service: Service) -> None:
         expected += value
         assert client.call("get")["value"] == expected
     # A death while the replay of the one before is watched is counted as that recovery's second attempt.
-    wait_until(service, lambda: sum(one["attempts"] for one in service.recoveries()) == 3)
+    wait_until(service, lambda: sum(one["attempts"] for one in service.own.recoveries()) == 3)
     client.close()

@@ -32,7 +32,7 @@ def hosts(service: Service) -> list[int]:
 def moved(service: Service, there: list[int]) -> None:
     """The ranks are there, and the recovery that brought them there is over."""
     until(lambda: hosts(service) == there, 30, f"ranks are on GPUs {there}")
-    wait_until(service, lambda: not service._coordinator._jobs)
+    wait_until(service, lambda: not service.own.coordinator._jobs)
 
 
 def test_beside_the_other_rank_and_home_again(tmp_path: Path) -> None:
@@ -46,14 +46,15 @@ def test_beside_the_other_rank_and_home_again(tmp_path: Path) -> None:
         inject(ranks[0], "kill-worker")  # of both ranks: they are on one GPU
         train(ranks)
         check(ranks, 5)
-        until(lambda: len(service.recoveries()) == 2, 30, "both are recovered")
-        assert service.return_gpu(1) == "GPU 1 is back; 1 sessions move to it at their next boundary"
-        assert service.return_gpu(1) == "GPU 1 was not lost"
+        until(lambda: len(service.own.recoveries()) == 2, 30, "both are recovered")
+        assert service.own.return_gpu(1) == "GPU 1 is back; 1 sessions move to it at their next boundary"
+        assert service.own.return_gpu(1) == "GPU 1 was not lost"
         train(ranks, 2)
         moved(service, [0, 1])
         train(ranks)
         check(ranks, 8)
-        recoveries = until(lambda: len(service.recoveries()) == 3 and service.recoveries(), 30, "three recoveries")
+        told = service.own.recoveries
+        recoveries = until(lambda: len(told()) == 3 and told(), 30, "three recoveries")
         assert [one["cause"] for one in recoveries] == ["device-lost", "worker-death", "gpu-returned"], recoveries
         assert all(one["outcome"] == "recovered" for one in recoveries)
         assert "moves from GPU 1 to GPU 0; its own, GPU 1, is lost" in recoveries[0]["notes"][0]

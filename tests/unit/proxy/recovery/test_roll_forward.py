@@ -69,8 +69,8 @@ def lose_in_step(ranks: Ranks, alone: bool) -> None:
 
 def recovery(ranks: Ranks) -> dict[str, Any]:
     """The only one, as it ended."""
-    until(lambda: bool(ranks.service.recoveries()), 30, "a recovery has ended")
-    [found] = ranks.service.recoveries()
+    until(lambda: bool(ranks.service.own.recoveries()), 30, "a recovery has ended")
+    [found] = ranks.service.own.recoveries()
     return found
 
 

@@ -62,14 +62,14 @@ def pair(service: Service) -> tuple[list[Client], list[Session], list[Worker]]:
 
 
 def recovery(service: Service, count: int = 1) -> dict[str, Any]:
-    wait_until(service, lambda: len(service.recoveries()) >= count)
-    return service.recoveries()[-1]
+    wait_until(service, lambda: len(service.own.recoveries()) >= count)
+    return service.own.recoveries()[-1]
 
 
 def peer_says(service: Service, session: Session) -> None:
     """What a worker reports whose NCCL finds the connections to another rank closed."""
     fault = {"session": session.number, "sequence": 1, "status": 700, "cause": "collective-error", "message": "closed"}
-    service._coordinator.fault_reported(SimpleNamespace(**fault))
+    service.own.coordinator.fault_reported(SimpleNamespace(**fault))
 
 
 def held_up(service: Service, session: Session, worker: Worker) -> None:
@@ -125,7 +125,7 @@ def test_of_a_recovery_that_began_anew(service: Service, ends: SlowEnds) -> None
     work(client)
     session = session_of(service, client)
     seen: list[Worker] = []
-    before = service._supervisor.take
+    before = service.own.supervisor.take
 
     def take(timeout: float) -> Worker:
         assert not any(one.alive() for one in seen), "there are two workers that could write"
@@ -133,7 +133,7 @@ def test_of_a_recovery_that_began_anew(service: Service, ends: SlowEnds) -> None
         ends.hold(seen[-1])
         return seen[-1]
 
-    service._supervisor.take = take  # type: ignore[method-assign]
+    service.own.supervisor.take = take  # type: ignore[method-assign]
     client.send("add", value=1, traps=1)
     assert client.call("get")["value"] == 9
     first = session.worker
@@ -158,7 +158,7 @@ def test_of_a_gpu_that_is_lost(service: Service, ends: SlowEnds, monkeypatch: py
     worker = session.worker
     assert worker is not None
     ends.hold(worker)
-    service._gpus.unhealthy(HealthEvent(0, "device-lost", "GPU 0 is gone", lost=True))
+    service.own.gpus.unhealthy(HealthEvent(0, "device-lost", "GPU 0 is gone", lost=True))
     held_up(service, session, worker)
     assert not threading.Event().wait(0.5) and session.host == 0
     held_up(service, session, worker)
@@ -184,15 +184,15 @@ def test_of_a_program_that_has_ended(service: Service, ends: SlowEnds) -> None:
 def test_it_is_no_hang(service: Service, ends: SlowEnds) -> None:
     """Neither the heartbeat nor the watch over ranks takes it for a silent one."""
     clients, (lost, other), (worker, healthy) = pair(service)
-    for look in (service._heartbeat._round, lambda: service._hangs.look(1.0)):
+    for look in (service.own.heartbeat._round, lambda: service.own.hangs.look(1.0)):
         look()
-    assert {worker, healthy} <= {*service._heartbeat._pulses}
-    assert {lost.number, other.number} == {*service._hangs._pulses}
+    assert {worker, healthy} <= {*service.own.heartbeat._pulses}
+    assert {lost.number, other.number} == {*service.own.hangs._pulses}
     ends.kill(worker)
-    for look in (service._heartbeat._round, lambda: service._hangs.look(1.0)):
+    for look in (service.own.heartbeat._round, lambda: service.own.hangs.look(1.0)):
         look()
-    assert worker not in service._heartbeat._pulses and healthy in service._heartbeat._pulses
-    assert not service._hangs._pulses, "where one rank ends, others that wait for it do not hang"
+    assert worker not in service.own.heartbeat._pulses and healthy in service.own.heartbeat._pulses
+    assert not service.own.hangs._pulses, "where one rank ends, others that wait for it do not hang"
     assert lost.state is SessionState.SERVING, "its end begins the recovery, or what others say"
     ends.end(worker)
     assert [one.call("get")["value"] for one in clients] == [8, 8]

@@ -38,8 +38,8 @@ def events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def reports(service: Service, count: int) -> list[dict[str, object]]:
-    wait_until(service, lambda: sum(one["attempts"] for one in service.recoveries()) >= count)
-    return service.recoveries()
+    wait_until(service, lambda: sum(one["attempts"] for one in service.own.recoveries()) >= count)
+    return service.own.recoveries()
 
 
 def test_once_is_replayed(events: Path, service: Service) -> None:

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "session/environment.h"
 #include "session/message.h"
 #include "session/order_check.h"
 #include "session/phase.h"
@@ -71,6 +72,11 @@ TEST_API void rt_found_done(void* handle, uint64_t stream, uint64_t sequence) {
   session::order_check::found_done({session_of(handle), stream, sequence});
 }
 TEST_API uint64_t rt_boundary(void* handle) { return session_of(handle)->submit(ops::Boundary{}); }
+TEST_API const char* rt_service_socket(const char* system) {
+  static std::string socket;
+  socket = session::service_socket(system);
+  return socket.c_str();
+}
 TEST_API const char* rt_last_message() { return session::last_message(); }
 
 TEST_API uint64_t rt_submit(void* handle, uint64_t stream, const void* data, size_t size) {

@@ -17,7 +17,7 @@ from jitc.proxy.commands.doctor import service as checks
 from jitc.proxy.commands.doctor.check import BAD, GOOD, UNKNOWN, Context, Finding
 from jitc.proxy.commands.questions import ask
 from jitc.proxy.common import paths, rpc
-from jitc.proxy.keeper.socket_lock import PATH_LIMIT
+from jitc.proxy.keeper.claim.socket_lock import PATH_LIMIT
 from jitc.proxy.service import Service
 
 
@@ -70,6 +70,19 @@ def test_folders_of_another_user(tmp_path: Path) -> None:
     os.chown(tmp_path / "its", NOBODY, NOBODY)
     found = of("folder", tmp_path / "its" / "s")
     assert found.verdict == BAD and "others can write to" in found.says
+
+
+@as_root
+def test_the_system_has_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user's programs use it, and a service of that user would not claim its socket."""
+    monkeypatch.setattr(paths, "SYSTEM_SOCKET", str(tmp_path / "s"))
+    monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
+    assert "the service there" not in of("folder", tmp_path / "s").says, "nothing is there"
+    (tmp_path / "s.d").mkdir(mode=0o700)
+    found = of("folder", tmp_path / "s")
+    assert found.verdict == GOOD and "the service there is root's" in found.says
+    (tmp_path / "t.d").mkdir(mode=0o700)
+    assert of("folder", tmp_path / "t").verdict == BAD, "this is not the system's"
 
 
 def test_no_service_is_no_fault(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from doctor_rig import NOBODY, as_root, elsewhere, needs_mounts
 
 from jitc.proxy.commands.doctor import storage
 from jitc.proxy.commands.doctor.check import BAD, GOOD, UNKNOWN
-from jitc.proxy.keeper.socket_lock import PATH_LIMIT
+from jitc.proxy.keeper.claim.socket_lock import PATH_LIMIT
 
 GIB = 1 << 30
 

@@ -19,11 +19,14 @@ import stat
 import sys
 from pathlib import Path
 
+from .. import protocol
 from . import folders
 from .folders import FILE, SOCKET, Form, Unsafe
 
 #: sockaddr_un holds 108 bytes with the final zero; the workers' sockets are longer than ours.
 PATH_LIMIT = 85
+#: Bytes of the name of another user's folder, by which that user's workers' sockets are longer still.
+USER_BYTES = len("/u4294967294")
 
 #: A folder cannot be renamed to a name under which there is one with something in it, or a file.
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
@@ -37,6 +40,7 @@ OURS: dict[str, Form] = {
     "w[0-9]+(-ops)?": SOCKET,
     "keeper|programs|s-[0-9a-f]{8}": SOCKET,
     "images": {_HASH: FILE, "held": {"[0-9]+": {rf"{_HASH}(-[0-9]+\.part|\.same)?": FILE}}},
+    r"u[0-9]+(\.[0-9a-f]{8})?": folders.FOREIGN,
 }
 
 
@@ -59,10 +63,24 @@ class SocketLock:
         self.path, self.directory = path, directory
         self._name, self._socket = directory.name, Path(path).name
         self._parent = self._folder = -1
+        self._made_parent = False
+
+    def let_pass(self, others: bool) -> str:
+        """Lets other users look names up in the private folder, or not: they need the socket of training processes.
+        Returns why that is of no use to them; empty: nothing is in their way."""
+        os.fchmod(self._folder, 0o711 if others else 0o700)
+        os.chmod(protocol.PROGRAMS_NAME, 0o666 if others else 0o600, dir_fd=self._folder)
+        if others and self._made_parent:
+            os.chmod(f"/proc/self/fd/{self._parent}", 0o755)
+        if others and not os.stat(f"/proc/self/fd/{self._parent}").st_mode & stat.S_IXOTH:
+            parent = Path(self.path).parent
+            return f"other users cannot enter {parent}, so none of their programs is served; chmod o+x {parent}"
+        return ""
 
     def claim(self) -> None:
         if len(os.fsencode(self.path)) > PATH_LIMIT:
             raise WrongSocket(f"the socket path is longer than {PATH_LIMIT} bytes: {self.path}; choose a shorter one")
+        self._made_parent = not Path(self.path).parent.exists()
         self._parent = _open_parent(Path(self.path).parent)
         try:
             self._look()

@@ -1,7 +1,8 @@
 """A listening socket of the keeper's, which decides who may connect.
 
-Called by: server.py (services), programs.py (training processes). Promises: only processes of this user can connect;
-accepting never raises, and a caller for which there is no descriptor is rejected instead of being polled for ever.
+Called by: server.py (services), programs.py (training processes). Promises: only processes of this user can connect,
+or also those of users who have been admitted; accepting never raises, and a caller for which there is no descriptor is
+rejected instead of being polled for ever.
 """
 
 from __future__ import annotations
@@ -10,10 +11,16 @@ import contextlib
 import errno
 import os
 import socket
+from collections.abc import Callable
 
-from . import protocol
+from ..peer import Peer, peer_of
 
 _NO_MORE = (errno.EMFILE, errno.ENFILE)
+
+
+def nobody(peer: Peer) -> bool:
+    """Admits no other user."""
+    return False
 
 
 class Door:
@@ -22,17 +29,19 @@ class Door:
     def __init__(self, listener: socket.socket) -> None:
         listener.setblocking(False)
         self.listener = listener
+        self.admits: Callable[[Peer], bool] = nobody  # besides this user
         self._reserve = self._reserved()
 
     def accept(self) -> socket.socket | None:
-        """Returns the next connection of this user's; None: there was none, or it was rejected."""
+        """Returns the next connection of a user who may connect; None: there was none, or it was rejected."""
         try:
             connection, _ = self.listener.accept()
         except OSError as error:
             if error.errno in _NO_MORE:
                 self._turn_away()
             return None
-        if protocol.peer(connection)[1] != os.geteuid():
+        peer = peer_of(connection)
+        if peer.uid != os.geteuid() and not self.admits(peer):
             connection.close()
             return None
         return connection

@@ -19,12 +19,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import names, programs, protocol
-from .children import Children, taken
-from .door import Door
-from .guard import guarded, shown
+from .. import names, privileges, protocol
+from ..admission import Admission
+from ..claim.socket_lock import SocketLock
+from ..guard import guarded, shown
+from ..owner import Owner
+from ..peer import peer_of
+from .children import Children
+from .door import Door, nobody
 from .programs import Programs
-from .socket_lock import SocketLock
+from .shelf import Reply, Shelf
 
 #: How often a keeper looks that waits for more than what it is told.
 LOOK_SECONDS = 0.5
@@ -35,10 +39,7 @@ HAND_OVER_SECONDS, SERVING_SECONDS, SETTLED_SECONDS = 15.0, 60.0, 300.0
 STRANGERS, HELLO_SECONDS = 16, 10.0
 #: Answers that a service has not read: it asks for one at a time, and may have given up waiting for some.
 ANSWERS = 64
-#: Pieces of memory that are held: what a new service is told of them must fit into a packet.
-KEPT = 6144
 
-Reply = dict[str, Any]
 #: Makes a reply, with the descriptors that go with it, when it is sent: until then they may have been given up.
 Answer = Callable[[], tuple[Reply, list[int]]]
 
@@ -52,7 +53,8 @@ class Keeper:
         self._door, self._lock = Door(listener), lock
         self._select = selectors.DefaultSelector()
         self._select.register(listener, selectors.EVENT_READ, guarded("nobody comes in", self._accept))
-        self._programs = Programs(programs_listener, self._select, self._memory_of)
+        self._shelf = Shelf()
+        self._programs = Programs(programs_listener, self._select, self._shelf.of_token)
         self._strangers: dict[socket.socket, float] = {}  # until when they may say hello
         self._service: socket.socket | None = None
         self._next: socket.socket | None = None  # is to replace the service
@@ -60,9 +62,7 @@ class Keeper:
         self._deadline = 0.0  # when the service must stand by, or serve
         self._first, self._versions = first, None  # whose versions are the keeper's
         self._unread: list[Answer] = []  # those that the service has not read
-        self._kept: dict[str, int] = {}
-        self._tokens: dict[str, str] = {}  # of what a training process may have
-        self._children = Children(self._select, self._kept)
+        self._children = Children(self._select, self._shelf.taken)
         self._over = self._leaves_folder = False
         self._listen_to(first)
 
@@ -159,7 +159,7 @@ class Keeper:
 
     def _hello(self, connection: socket.socket, request: dict[str, Any]) -> None:
         if "sessions" in request:  # how many are there? Of the process that waits for them to end
-            return self._say_once(connection, {"sessions": names.sessions(list(self._kept))})
+            return self._say_once(connection, {"sessions": names.sessions(self._shelf.names())})
         if self._versions is None:
             if connection is not self._first:
                 raise protocol.Malformed("the service that has started this keeper comes first")
@@ -191,7 +191,7 @@ class Keeper:
         self._strangers.pop(connection, None)
         self._service = connection
         self._programs.ended().clear()  # it asks for those that it knows
-        welcome = {"kept": list(self._kept), "children": self._children.numbers(), "pid": os.getpid()}
+        welcome: Reply = {"kept": self._shelf.names(), "children": self._children.prefixes(), "pid": os.getpid()}
         welcome["namespace"] = protocol.namespace()
         with contextlib.suppress(protocol.Closed):  # its end comes as an event of its own
             protocol.send(connection, welcome, wait=False)
@@ -214,7 +214,7 @@ class Keeper:
     def _end_service(self, connection: socket.socket) -> None:
         """Kills a service that has not exited in time. Its connection ends with it, if its process can be seen from
         here, and is not the first one of this container, which nobody inside can kill."""
-        pid, _ = protocol.peer(connection)
+        pid = peer_of(connection).pid
         if pid <= 1:
             return self._gone(connection)
         with contextlib.suppress(ProcessLookupError):
@@ -239,46 +239,37 @@ class Keeper:
         requests: dict[str, Callable[[dict[str, Any], list[int]], Reply]] = {
             "keep": self._keep, "drop": self._drop, "spawn": self._spawn, "signal": self._signal, "reap": self._reap,
             "watch": self._watch, "stand by": self._nothing, "serving": self._serving, "end": self._finish,
+            "admit": self._admit,
         }  # fmt: skip
         if protocol.TOO_MANY in request:
             return lambda: ({"error": "jitc-keeper can have no more descriptors (ulimit -n)"}, [])
         if request["do"] == "take":
-            return lambda: taken(self._kept, request["names"])
+            return lambda: self._shelf.taken(request["names"], str(request["prefix"]))
         if request["do"] == "process":
             return lambda: self._process(request["pid"])
         reply = requests[request["do"]](request, descriptors)
         return lambda: (reply, [])
 
     def _keep(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
-        """Keeps a descriptor; another one of that name is closed."""
-        name = str(request["name"])
-        if name not in self._kept and len(self._kept) >= KEPT:
-            return {"error": f"jitc-keeper holds {KEPT} pieces of memory already; end some programs first"}
-        descriptor = descriptors.pop()
-        before = self._kept.pop(name, -1)
-        if before >= 0:
-            os.close(before)
-        self._kept[name] = descriptor
-        self._tokens[name] = str(request["token"])
-        return {"descriptor": descriptor}
+        return self._shelf.keep(str(request["name"]), descriptors.pop(), str(request["token"]))
 
     def _drop(self, request: dict[str, Any], _: list[int]) -> Reply:
-        for name in request["names"]:
-            if name in self._kept:
-                os.close(self._kept.pop(name))
-                del self._tokens[name]
-        return {}
+        return self._shelf.drop(request["names"])
 
-    def _memory_of(self, token: bytes) -> int:
-        """Returns the descriptor that a training process with this token may have; -1: none."""
-        fits = (name for name, one in self._tokens.items() if one and programs.same(one, token))
-        return self._kept[name] if (name := next(fits, "")) else -1
+    def _admit(self, request: dict[str, Any], _: list[int]) -> Reply:
+        people = request["people"]
+        if people is not None:
+            privileges.give_up()
+        self._programs.admit(Admission.of_record(people).admits if people is not None else nobody)
+        return {}
 
     def _spawn(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
         """Starts a worker; descriptors: for its report that it is ready, and for its output."""
         command = [str(one) for one in request["command"]]
         try:
-            return {"pid": self._children.spawn(command, request["environment"], *descriptors)}
+            owner = Owner.of_record(request["owner"]) if request["owner"] is not None else None
+            ready, output = descriptors
+            return {"pid": self._children.spawn(command, request["environment"], ready, output, owner)}
         except OSError as error:
             return {"error": f"{command[0]}: {error.strerror}"}
 
@@ -295,7 +286,7 @@ class Keeper:
         return {} if status is None else {"status": status}
 
     def _watch(self, request: dict[str, Any], _: list[int]) -> Reply:
-        pid = self._programs.watch(str(request["program"]))
+        pid = self._programs.watch(str(request["program"]), str(request["prefix"]))
         return {"there": pid is not None, "pid": pid or 0}
 
     def _serving(self, request: dict[str, Any], descriptors: list[int]) -> Reply:

@@ -12,6 +12,7 @@ import grp
 import os
 import pwd
 import re
+import shutil
 import stat
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,8 @@ _LINKS_MOST = 40
 #: What an entry must be: a test of its mode, or a folder with entries of these forms. Keys are patterns of names.
 Form = Callable[[int], bool] | Mapping[str, "Form"]
 FILE, SOCKET = stat.S_ISREG, stat.S_ISSOCK
+#: A folder of another user, who may have put anything there.
+FOREIGN: Mapping[str, Form] = {}
 
 
 class Unsafe(Exception):
@@ -58,9 +61,10 @@ def open_own(name: str, parent: int) -> int:
 
 
 def check_private(folder: int) -> None:
-    """Raises Unsafe, like open_own, for a folder that others can enter."""
+    """Raises Unsafe, like open_own, for a folder that others can enter. All of them may look up what they know the name
+    of: so a service that several users share leaves it."""
     mode = stat.S_IMODE(os.fstat(folder).st_mode)
-    if mode & 0o077:
+    if mode & 0o077 not in (0, 0o011):
         raise Unsafe(f"is open to other users (mode {mode:04o})")
 
 
@@ -78,6 +82,8 @@ def strangers(folder: int, forms: Mapping[str, Form]) -> list[str]:
     for name, form in _entries(folder, forms):
         if form is None:
             found.append(name)
+        elif form is FOREIGN:
+            continue
         elif isinstance(form, Mapping):
             with _opened(name, folder) as below:
                 found += [f"{name}/{one}" for one in strangers(below, form)]
@@ -89,6 +95,9 @@ def remove(folder: int, forms: Mapping[str, Form]) -> None:
     for name, form in _entries(folder, forms):
         if form is None:
             continue
+        if form is FOREIGN:
+            _remove_all(name, folder)
+            continue
         if not isinstance(form, Mapping):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
@@ -98,6 +107,14 @@ def remove(folder: int, forms: Mapping[str, Form]) -> None:
             empty = not os.listdir(below)
         if empty:
             os.rmdir(name, dir_fd=folder)
+
+
+def _remove_all(name: str, folder: int) -> None:
+    """Removes a folder with all that its user has put there, however much that is. Raises OSError."""
+    try:
+        shutil.rmtree(f"/proc/self/fd/{folder}/{name}")  # follows no links below
+    except RecursionError:
+        raise OSError(errno.ELOOP, f"folders in {name} lie too deep within each other") from None
 
 
 def _entries(folder: int, forms: Mapping[str, Form]) -> list[tuple[str, Form | None]]:

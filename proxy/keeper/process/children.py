@@ -14,12 +14,14 @@ import selectors
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import protocol
-from .guard import guarded
+from .. import protocol
+from ..guard import guarded
+from ..owner import Owner, prefix_of
+from .output import Output
 
 #: In the arguments of a process that is to be started: the descriptor on which it reports that it is ready, and that of
 #: its connection to the keeper.
@@ -31,39 +33,64 @@ _NO_PIDFD = (errno.ENOSYS, errno.EPERM, errno.EINVAL)
 class Child:
     process: subprocess.Popen[bytes]
     connection: socket.socket
+    prefix: str  # of the names of the memory that it may take (../owner.py)
     end: int  # becomes readable when the process has ended
     until: int  # the other end of that pipe; -1: `end` is a pidfd
+
+
+#: Returns the answer to a request for memory, with its descriptors: of these names, for a user (shelf.py).
+Take = Callable[[list[Any], str], tuple[dict[str, Any], list[int]]]
 
 
 class Children:
     """All workers that have not been reaped."""
 
-    def __init__(self, selector: selectors.BaseSelector, kept: Mapping[str, int]) -> None:
-        """kept: the memory that they may take, by name."""
-        self._select, self._kept = selector, kept
+    def __init__(self, selector: selectors.BaseSelector, take: Take) -> None:
+        """take: gives them memory."""
+        self._select, self._take = selector, take
         self._children: dict[int, Child] = {}
         self._woken = -1
 
     def numbers(self) -> list[int]:
         return sorted(self._children)
 
-    def spawn(self, command: list[str], environment: dict[str, str], ready: int, output: int) -> int:
-        """Starts a worker. Returns its process. Raises OSError."""
+    def prefixes(self) -> dict[str, str]:
+        """Returns of each worker's number to whom the process belongs (../owner.py)."""
+        return {str(pid): child.prefix for pid, child in sorted(self._children.items())}
+
+    def spawn(
+        self, command: list[str], environment: dict[str, str], ready: int, output: int, owner: Owner | None = None
+    ) -> int:
+        """Starts a worker, as a process of its owner. Returns its process. Raises OSError."""
+        own = Output(self._select, owner.uid) if owner is not None else None
+        try:
+            return self._spawn(command, environment, ready, own.write if own is not None else output, owner)
+        except BaseException:
+            if own is not None:
+                own.close()
+            raise
+        finally:
+            if own is not None and own.write >= 0:
+                own.begun()
+
+    def _spawn(
+        self, command: list[str], environment: dict[str, str], ready: int, output: int, owner: Owner | None
+    ) -> int:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         places = {READY: str(ready), KEEPER: str(theirs.fileno())}
         try:
             process = subprocess.Popen(
                 [places.get(one, one) for one in command], pass_fds=[ready, theirs.fileno()],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/", env=environment,
-                start_new_session=True,
+                start_new_session=True, **_identity(owner),
             )  # fmt: skip
-        except OSError:
+        except (OSError, subprocess.SubprocessError) as error:
             ours.close()
-            raise
+            raise error if isinstance(error, OSError) else OSError(errno.EPERM, str(error)) from None
         finally:
             theirs.close()
         try:
-            child = Child(process, protocol.roomy(ours), *self._watched(process.pid))
+            child = Child(process, protocol.roomy(ours), prefix_of(owner), *self._watched(process.pid))
         except OSError:  # no descriptor is left
             process.kill()
             process.wait()
@@ -71,7 +98,7 @@ class Children:
             raise
         self._children[process.pid] = child
         ours.setblocking(False)
-        heard = guarded("a worker gets no memory", lambda: self._read(ours), lambda: self._hang_up(ours))
+        heard = guarded("a worker gets no memory", lambda: self._read(child), lambda: self._hang_up(ours))
         self._select.register(ours, selectors.EVENT_READ, heard)
         if child.until >= 0:
             self._look()  # it may have ended before its end could be heard
@@ -114,8 +141,9 @@ class Children:
 
     # -- memory ---------------------------------------------------------------------------------------
 
-    def _read(self, connection: socket.socket) -> None:
+    def _read(self, child: Child) -> None:
         """Answers a worker. An exception ends the connection (guarded)."""
+        connection = child.connection
         try:
             request, descriptors = protocol.receive(connection, protocol.HELLO_LIMIT)
         except protocol.Busy:
@@ -123,7 +151,7 @@ class Children:
         except protocol.Closed:
             return self._hang_up(connection)
         protocol.close(descriptors)
-        answer, given = taken(self._kept, request["take"])
+        answer, given = self._take(request["take"], child.prefix)
         try:
             protocol.send(connection, answer, given, wait=False)
         except protocol.Closed:
@@ -158,10 +186,9 @@ class Children:
                 child.until = -1
 
 
-def taken(kept: Mapping[str, int], wanted: list[Any]) -> tuple[dict[str, Any], list[int]]:
-    """Returns the answer to a request for memory, with its descriptors: what is there of the first names."""
-    there = [str(name) for name in wanted[: protocol.DESCRIPTORS] if str(name) in kept]
-    return {"taken": there}, [kept[name] for name in there]
+def _identity(owner: Owner | None) -> dict[str, Any]:
+    """Returns the arguments by which a process is its owner's from its first instruction on."""
+    return {} if owner is None else {"user": owner.uid, "group": owner.gid, "extra_groups": list(owner.groups)}
 
 
 def _wakened() -> int:

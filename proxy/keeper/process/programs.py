@@ -12,7 +12,6 @@ MOST, and those that no service asks for within IDLE_SECONDS, or whose room othe
 from __future__ import annotations
 
 import contextlib
-import hmac
 import os
 import resource
 import secrets
@@ -24,12 +23,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import protocol
+from ..guard import guarded
+from ..owner import Owner, prefix_of
+from ..peer import Peer, peer_of
 from .door import Door
-from .guard import guarded
 
 #: Sessions of a node are far fewer. Each takes two descriptors, of which this is the share that they may have.
 MOST, SHARE = 256, 8
+#: Those of one user, where there are several: as many as it can have sessions.
+FOR_ONE = 64
 #: Time for a service to ask for a program. One that was sent away connects again before it asks the service.
 IDLE_SECONDS = 60.0
 #: A token, and a ticket, in hexadecimal digits. It is all that a program says.
@@ -44,7 +46,7 @@ _SO_PEERPIDFD = 77
 class Program:
     connection: socket.socket
     ticket: str
-    pid: int  # 0: not to be seen from here
+    peer: Peer  # its process, 0: not to be seen from here
     process: int  # a pidfd; -1: there is none
     watched: bool = False  # the service wants to know of its end
     asked: bool = False
@@ -55,23 +57,27 @@ class Programs:
     """All connected programs."""
 
     def __init__(
-        self, listener: socket.socket, selector: selectors.BaseSelector, memory: Callable[[bytes], int]
+        self, listener: socket.socket, selector: selectors.BaseSelector, memory: Callable[[bytes, str], int]
     ) -> None:
-        """memory: returns the descriptor for a token; -1: none."""
+        """memory: returns the descriptor for a token, of the user whose names begin so; -1: none."""
         self._door, self._select, self._memory = Door(listener), selector, memory
         self._limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._programs: dict[str, Program] = {}
         self._untold: list[str] = []
         selector.register(listener, selectors.EVENT_READ, guarded("no program comes in", self._accept))
 
-    def watch(self, ticket: str) -> int | None:
-        """Registers for a program's end. Returns its process, 0 if that cannot be seen; None: it has ended, or never
-        existed."""
+    def admit(self, admits: Callable[[Peer], bool]) -> None:
+        """Lets programs of other users connect, too."""
+        self._door.admits = admits
+
+    def watch(self, ticket: str, prefix: str) -> int | None:
+        """Registers for a program's end. prefix: of its user (../owner.py). Returns its process, 0 if that cannot be
+        seen; None: it has ended, is another user's, or never existed."""
         program = self._programs.get(ticket)
-        if program is None or _ended(program.process):
+        if program is None or _prefix(program) != prefix or _ended(program.process):
             return None
         program.watched = True
-        return program.pid
+        return program.peer.pid
 
     def any_watched(self) -> bool:
         return any(one.watched for one in self._programs.values())
@@ -101,12 +107,12 @@ class Programs:
         connection = self._door.accept()
         if connection is None:
             return
-        if not self._room():
+        peer = peer_of(connection)
+        if not self._room(peer.uid):
             connection.close()
             return
         connection.setblocking(False)
-        pid, _ = protocol.peer(connection)
-        program = Program(connection, secrets.token_hex(TOKEN_BYTES // 2), pid, _process(connection, pid))
+        program = Program(connection, secrets.token_hex(TOKEN_BYTES // 2), peer, _process(connection, peer.pid))
         self._programs[program.ticket] = program
         try:
             self._listen_to(program)
@@ -121,11 +127,16 @@ class Programs:
         if program.process >= 0:
             self._select.register(program.process, selectors.EVENT_READ, end)
 
-    def _room(self) -> bool:
-        """Makes room for one more by disconnecting the first program that no service knows, if there is one."""
-        if len(self._programs) < min(MOST, self._limit // SHARE):
+    def _room(self, uid: int) -> bool:
+        """Makes room for one more of this user's by disconnecting the first program that no service knows, if there is
+        one: of the user, who has used up the own share, or of any."""
+        programs, most = list(self._programs.values()), min(MOST, self._limit // SHARE)
+        own = [one for one in programs if one.peer.uid == uid]
+        if uid != os.geteuid() and len(own) >= min(FOR_ONE, most):
+            programs = own
+        elif len(programs) < most:
             return True
-        idle = next((one for one in self._programs.values() if not one.watched), None)
+        idle = next((one for one in programs if not one.watched), None)
         if idle is not None:
             self._end(idle)
         return idle is not None
@@ -142,7 +153,8 @@ class Programs:
 
     def _answer(self, program: Program, said: bytes) -> bool:
         """Sends a program its memory, once. False: its message is not a program's, or it does not read."""
-        descriptor = self._memory(said) if len(said) == TOKEN_BYTES and not program.asked else -1
+        may_ask = len(said) == TOKEN_BYTES and not program.asked
+        descriptor = self._memory(said, _prefix(program)) if may_ask else -1
         program.asked = True
         if descriptor < 0:
             return False
@@ -164,9 +176,9 @@ class Programs:
             self._untold.append(program.ticket)
 
 
-def same(token: str, said: bytes) -> bool:
-    """Compares two values in constant time."""
-    return hmac.compare_digest(token.encode(), said)
+def _prefix(program: Program) -> str:
+    uid = program.peer.uid
+    return prefix_of(Owner(uid, program.peer.gid) if uid != os.geteuid() else None)
 
 
 def _process(connection: socket.socket, pid: int) -> int:

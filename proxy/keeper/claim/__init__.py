@@ -1,0 +1,1 @@
+"""The claim on a socket: who serves it, and its private folder."""

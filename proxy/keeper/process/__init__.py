@@ -1,0 +1,1 @@
+"""The keeper's process: what it holds, and whom it answers."""

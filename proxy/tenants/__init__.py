@@ -1,0 +1,1 @@
+"""The tenants of the service: each user's part of it."""

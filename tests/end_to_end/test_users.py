@@ -1,0 +1,211 @@
+"""One service for several users: each has the own workers, reports and faults, and reaches nothing of another's."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toolkit import users
+from toolkit.job import Script
+from toolkit.jobs import JOBS
+from toolkit.pace import PACED
+from toolkit.peer_mode import PacedJob
+from toolkit.record import Record, assert_identical
+from toolkit.service import BIN
+from toolkit.users import as_user
+from toolkit.waiting import patient, until
+from toolkit.workplace import Workplace
+
+Reference = Callable[[Script, str], list[Record]]
+ANN, BOB, EVE = 1001, 1002, 1003
+GROUP = 7000
+STEPS = 30
+SCRIPT = replace(JOBS["gpt"].with_arguments("--steps", str(STEPS)), around=PACED)
+
+pytestmark = pytest.mark.skipif(bool(users.why_not()), reason=users.why_not() or "-")
+
+
+class Node:
+    """A service for several users, and their jobs and commands."""
+
+    def __init__(self, workplace: Workplace, *options: str) -> None:
+        workplace.folder.chmod(0o755)
+        self.workplace = workplace
+        self.service = workplace.service(2, options, as_user(0))
+        self.service.folder.chmod(0o755)
+        self.private = Path(f"{self.service.socket}.d")
+
+    def job(self, uid: int, script: Script = SCRIPT) -> PacedJob:
+        number = len(self.workplace.jobs)
+        for name in (f"job{number}", f"pace{number}"):
+            folder = self.workplace.folder / name
+            folder.mkdir()
+            os.chown(folder, uid, uid)
+        job = PacedJob(self.workplace, script, self.service, as_user(uid), TMPDIR="/tmp")
+        for one in (self.workplace.folder / f"pace{number}").iterdir():
+            os.chown(one, uid, uid)
+        return job
+
+    def jitc(self, uid: int, *words: str, groups: tuple[int, ...] = ()) -> subprocess.CompletedProcess[str]:
+        command = [*as_user(uid, groups=groups), str(BIN / "jitc"), *words]
+        return subprocess.run(
+            command, check=False, capture_output=True, text=True, env=self.service.env, timeout=patient(60)
+        )
+
+    def sessions(self, uid: int) -> list[dict[str, Any]]:
+        """Returns the sessions that the user sees."""
+        done = self.jitc(uid, "status", "--json")
+        assert done.returncode == 0, done.stderr
+        return [one for gpu in json.loads(done.stdout)["gpus"] for one in gpu["sessions"]]
+
+    def recoveries(self, uid: int) -> list[dict[str, Any]]:
+        done = self.jitc(uid, "report", "--json")
+        assert done.returncode == 0, done.stderr
+        return list(json.loads(done.stdout)["recoveries"])
+
+
+@pytest.fixture
+def node(workplace: Workplace) -> Iterator[Node]:
+    yield Node(workplace, "--users", f"{ANN},{BOB}")
+
+
+def user_of(pid: int) -> int:
+    return os.stat(f"/proc/{pid}").st_uid
+
+
+def test_two_users_train_at_once(node: Node, reference: Reference) -> None:
+    """One's worker dies by a fault, the other's by the other's hand: both are identical, and each sees the own."""
+    armed = node.jitc(ANN, "inject", "--gpu", "1", "kill-worker", "--at", "boundary=3,phase=backward")
+    assert armed.returncode == 0, armed.stderr
+    ann, bob = node.job(ANN), node.job(BOB)
+    bob.go_to(4)
+    ann.go_to(2)
+    for uid in (ANN, BOB):
+        mine = node.sessions(uid)
+        assert len(mine) == 2
+        assert {user_of(one["worker_pid"]) for one in mine} == {uid}
+        assert {one["user"] for one in mine} == {str(uid)}
+    assert len(node.sessions(0)) == 4
+    worker = node.sessions(BOB)[0]["worker_pid"]
+    assert subprocess.run([*as_user(ANN), "kill", "-9", str(worker)], check=False, capture_output=True).returncode == 1
+    assert subprocess.run([*as_user(BOB), "kill", "-9", str(worker)], check=False).returncode == 0
+    for job in (ann, bob):
+        job.go_to(8)
+        job.let_go()
+    for job in (ann, bob):
+        assert_identical(job.job.finish().successful().records, reference(SCRIPT, "cuda"))
+    for uid in (ANN, BOB):
+        assert [one["outcome"] for one in node.recoveries(uid)] == ["recovered"]
+    assert len(node.recoveries(0)) == 2
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("how", ["killed", "replaced"])
+def test_the_next_service_serves_all_users(how: str, node: Node, reference: Reference) -> None:
+    ann, bob = node.job(ANN), node.job(BOB)
+    for job in (ann, bob):
+        job.go_to(3)
+    service, worker = node.service, node.sessions(ANN)[0]["worker_pid"]
+    if how == "killed":
+        service.kill()
+        os.kill(worker, signal.SIGKILL)
+        service.restart()
+    else:
+        service.replace()
+        os.kill(worker, signal.SIGKILL)
+    for job in (ann, bob):
+        job.let_go()
+        assert_identical(job.job.finish().successful().records, reference(SCRIPT, "cuda"))
+    assert [one["outcome"] for one in node.recoveries(ANN)] == ["recovered"]
+    assert node.recoveries(BOB) == []
+
+
+#: Tries what one user may not do to another; prints what it could. Arguments: the private folder, the other's user, and
+#: worker.
+REACHES = """
+import json, os, socket, sys
+folder, uid, worker = sys.argv[1], sys.argv[2], sys.argv[3]
+done = []
+def tries(what, act):
+    try:
+        act()
+    except OSError as error:
+        return
+    done.append(what)
+def call(path, kind):
+    with socket.socket(socket.AF_UNIX, kind) as one:
+        one.settimeout(20)
+        one.connect(path)
+        if kind == socket.SOCK_SEQPACKET and not one.recv(64):
+            raise ConnectionResetError
+tries("list", lambda: os.listdir(folder))
+tries("list the user's", lambda: os.listdir(f"{folder}/u{uid}"))
+tries("write", lambda: open(f"{folder}/x", "w"))
+tries("keeper", lambda: call(f"{folder}/keeper", socket.SOCK_SEQPACKET))
+tries("programs", lambda: call(f"{folder}/programs", socket.SOCK_SEQPACKET))
+for number in range(100):
+    for name in (f"w{number}", f"w{number}-ops"):
+        tries(name, lambda: call(f"{folder}/u{uid}/{name}", socket.SOCK_STREAM))
+for name in ("mem", "environ", "fd/0", "maps", "cwd"):
+    tries(name, lambda: os.open(f"/proc/{worker}/{name}", os.O_RDONLY))
+tries("signal", lambda: os.kill(int(worker), 0))
+tries("descriptors", lambda: os.listdir(f"/proc/{worker}/fd"))
+print(json.dumps(done))
+"""
+
+
+def test_nobody_reaches_what_is_anothers(node: Node, reference: Reference) -> None:
+    """BOB may use the service, EVE may not; neither gets at anything of ANN's, and ANN's job notices nothing."""
+    ann = node.job(ANN)
+    ann.go_to(3)
+    worker = node.sessions(ANN)[0]["worker_pid"]
+    reached = {}
+    for uid in (ANN, BOB, EVE):
+        words = [*as_user(uid), sys.executable, "-c", REACHES, str(node.private), str(ANN), str(worker)]
+        done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=patient(60))
+        reached[uid] = json.loads(done.stdout)
+    assert "signal" in reached[ANN] and any(one.endswith("-ops") for one in reached[ANN]), reached
+    assert reached[BOB] == ["programs"]
+    assert reached[EVE] == []
+    assert node.sessions(BOB) == []
+    for words in (("inject", "--gpu", "0", "kill-worker"), ("validate", "--gpu", "0")):
+        refused = node.jitc(BOB, *words)
+        assert refused.returncode != 0, refused.stdout
+    for words in (("status",), ("report",), ("inject", "--gpu", "0", "kill-worker")):
+        refused = node.jitc(EVE, *words)
+        assert refused.returncode != 0
+        assert f"this user may not use this jitc-proxyd, which serves {ANN},{BOB} (--users)" in refused.stderr
+    ann.let_go()
+    assert_identical(ann.job.finish().successful().records, reference(SCRIPT, "cuda"))
+    assert node.recoveries(ANN) == node.recoveries(BOB) == []
+
+
+def test_groups_and_administrators(workplace: Workplace) -> None:
+    """A group's members are served, by whatever group they have it; an administrator sees and injures all."""
+    node = Node(workplace, "--users", f"@{GROUP},{BOB}", "--admins", str(BOB))
+    assert node.jitc(EVE, "status", groups=(GROUP,)).returncode == 0
+    assert node.jitc(EVE, "status").returncode != 0
+    simple = "import torch; print(torch.ones(3, device='cuda').sum().item()); input()"
+    words = [*as_user(ANN, groups=(5, GROUP)), sys.executable, "-c", simple]
+    preloaded = {**node.service.env, "LD_PRELOAD": str(users.needed()[0] / "interpose/lib/libjitc_interpose.so")}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=preloaded) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "3.0\n"
+        [seen] = node.sessions(BOB)
+        assert seen["user"] == str(ANN)
+        status = Path(f"/proc/{seen['worker_pid']}/status").read_text()
+        groups = next(line for line in status.splitlines() if line.startswith("Groups:")).split()[1:]
+        assert groups == ["5", str(GROUP)]
+        killed = node.jitc(BOB, "inject", "--gpu", "0", "kill-worker")
+        assert killed.returncode == 0, killed.stderr
+        until(lambda: len(node.recoveries(BOB)) == 1, 60, "the recovery is told of")
+        program.communicate("\n", timeout=patient(60))
+        assert program.returncode == 0

@@ -1,0 +1,277 @@
+"""Tenants of a service in this process: who gets which, what they share, and what outlives them and the service."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standin_client import config, started
+from toolkit.program import ProgramProcess
+from toolkit.users import as_user
+from toolkit.waiting import until
+
+from jitc.proxy.backends.base import HealthEvent
+from jitc.proxy.common import rpc
+from jitc.proxy.front import entrance
+from jitc.proxy.keeper.admission import UnknownUser
+from jitc.proxy.keeper.log import Log
+from jitc.proxy.keeper.peer import Peer
+from jitc.proxy.node.take_over import OtherOptions
+from jitc.proxy.ranks.states import SessionEvent
+from jitc.proxy.service import Service
+from jitc.proxy.tenants import tenants as module
+from jitc.proxy.tenants.tenant import Tenant
+from jitc.proxy.tenants.tenants import TooMany
+from jitc.v1 import control_pb2
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root's service has tenants of other users")
+
+ANN, BOB, EVE = (Peer(0, uid, uid, ()) for uid in (1001, 1002, 1003))
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder of which other users can enter all above; a service leaves nothing in it."""
+    with tempfile.TemporaryDirectory(prefix="jitc-test-") as made:
+        Path(made).chmod(0o755)
+        yield Path(made, "run")
+        assert os.listdir(f"{made}/run") == []
+
+
+@pytest.fixture
+def shared(folder: Path) -> Iterator[Service]:
+    with started(Service(config(folder, users="1001,1002", admins="1002"))) as one:
+        yield one
+
+
+#: Asks the service as this user, and prints the answer, or the refusal.
+ASKS = """
+import os, sys
+from jitc.proxy.common import rpc
+from jitc.v1 import control_pb2
+import grpc
+uid = int(sys.argv[2])
+os.setgroups([]); os.setresgid(uid, uid, uid); os.setresuid(uid, uid, uid)
+with rpc.channel(sys.argv[1]) as link:
+    requests = {"Status": control_pb2.StatusRequest(), "Report": control_pb2.ReportRequest()}
+    try:
+        print(getattr(rpc.admin(link), sys.argv[3])(requests[sys.argv[3]], timeout=60).json)
+    except grpc.RpcError as error:
+        print(error.code().name, error.details())
+"""
+
+
+def asked(service: Service, peer: Peer, what: str = "Status") -> str:
+    words = [sys.executable, "-c", ASKS, service.config.socket, str(peer.uid), what]
+    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=100).stdout.strip()
+
+
+def test_everybody_has_one(shared: Service) -> None:
+    """With a folder of the user's, whatever groups the user has by now."""
+    ann = shared.tenants.of(ANN)
+    assert shared.tenants.of(Peer(7, ANN.uid, ANN.gid, (9,))) is ann
+    assert ann.keeper.owner is not None and ann.keeper.owner.groups == (9,)
+    bob = shared.tenants.of(BOB)
+    assert len({ann, bob, shared.own}) == 3
+    assert shared.tenants.of(Peer(os.getpid(), 0, 0, ())) is shared.own
+    assert shared.tenants.all() == [shared.own, ann, bob]
+    for uid in (ANN.uid, BOB.uid):
+        for path in (Path(f"{shared.config.socket}.d/u{uid}"), Path(f"{shared.config.socket}.d/u{uid}/images")):
+            found = path.stat()
+            assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (uid, uid, 0o700)
+
+
+def test_many_that_come_at_once_have_one(shared: Service) -> None:
+    found: list[Tenant] = []
+    threads = [threading.Thread(target=lambda: found.append(shared.tenants.of(ANN))) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(60)
+    assert len(found) == 8 and len(set(found)) == 1
+
+
+def test_who_asks_is_who_the_kernel_says(shared: Service) -> None:
+    """A user sees the own, an administrator and root all, and who is not admitted is told so."""
+    for peer in (ANN, BOB):
+        shared.tenants.of(peer).faults._told.append({"time": float(peer.uid), "kind": str(peer.uid)})
+
+    def injected(peer: Peer) -> list[str]:
+        return [one["kind"] for one in json.loads(asked(shared, peer, "Report"))["injected"]]
+
+    assert injected(ANN) == ["1001"]
+    assert injected(BOB) == ["1001", "1002"]
+    with rpc.channel(shared.config.socket) as link:
+        report = rpc.admin(link).Report(control_pb2.ReportRequest(), timeout=60).json
+    assert len(json.loads(report)["injected"]) == 2
+    assert asked(shared, EVE) == (
+        "PERMISSION_DENIED this user may not use this jitc-proxyd, which serves 1001,1002 (--users)"
+    )
+
+
+def test_a_tenant_that_cannot_be_made(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its user is told why, and the next try may succeed."""
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "make_folder", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        assert "cannot serve this user now: [Errno 28] No space left" in asked(shared, ANN)
+    assert json.loads(asked(shared, ANN))["gpus"]
+
+
+def test_there_is_a_limit(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tenant that has rested for longest ends, and is there again with its reports; one with programs stays."""
+    monkeypatch.setattr(module, "MOST", 1)
+    ann = shared.tenants.of(ANN)
+    ann.registry.log.put("report/1", {"gpus": [0]})
+    gpu = ann.registry.gpus[0]
+    gpu.attaching = 1
+    with pytest.raises(TooMany, match="programs of 1 users are running"):
+        shared.tenants.of(BOB)
+    assert "programs of 1 users are running on this node" in asked(shared, BOB)
+    gpu.attaching = 0
+    bob = shared.tenants.of(BOB)
+    assert shared.tenants.all() == [shared.own, bob]
+    again = shared.tenants.of(ANN)
+    assert again is not ann and again.registry.log.get("report/1") == {"gpus": [0]}
+    assert shared.tenants.all() == [shared.own, again]
+    assert json.loads(asked(shared, ANN))["gpus"]
+
+
+def test_servers_that_nobody_needs(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest ends; who needs it again gets another one."""
+    monkeypatch.setattr(entrance, "SERVERS", 2)
+    for peer in (ANN, BOB, EVE, ANN):
+        asked(shared, peer)
+    assert shared._entrance is not None
+    assert len(shared._entrance._servers) == 2
+    private = Path(f"{shared.config.socket}.d")
+    until(lambda: len(list(private.glob("s-*"))) == 2, 20, "the others' sockets are gone")
+
+
+def test_spares_end_when_nobody_needs_them(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    rested = []
+    ann, bob = shared.tenants.of(ANN), shared.tenants.of(BOB)
+    monkeypatch.setattr(ann.supervisor, "rest", lambda: rested.append("ann"))
+    monkeypatch.setattr(bob.supervisor, "rest", lambda: rested.append("bob"))
+    bob.registry.gpus[0].attaching = 1
+    shared.tenants._rest()
+    assert rested == []
+    monkeypatch.setattr(module, "REST_SECONDS", 0.0)
+    shared.tenants._rest()
+    assert rested == ["ann"]
+    bob.registry.gpus[0].attaching = 0
+
+
+def test_a_lost_gpu_is_everybodys(shared: Service) -> None:
+    """Also of a user who comes later; one who takes it back takes it back for the own programs."""
+    ann = shared.tenants.of(ANN)
+    shared.tenants.unhealthy(HealthEvent(0, "device-lost", "it fell off the bus", lost=True))
+    bob = shared.tenants.of(BOB)
+    for one in (shared.own, ann, bob):
+        assert "it fell off the bus" in one.registry.gpus[0].lost
+        assert one.registry.gpus[1].lost == ""
+    ann.return_gpu(0)
+    assert ann.registry.gpus[0].lost == "" and bob.registry.gpus[0].lost
+
+
+def test_what_a_workers_user_may_have_sent(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counters that are none: the session is shown without them."""
+    from jitc.proxy.node.api import status
+    from jitc.proxy.node.session import Session
+
+    ann = shared.tenants.of(ANN)
+    request = control_pb2.AttachRequest(gpu=0, pid=1, rank=0, world_size=1)
+    session: Session = ann.registry.add(request)
+    for strange in ({"memory_used": "much"}, {"boundary": None}, {"turns": [1]}, {"boundary_phases": 3}):
+        monkeypatch.setattr(status, "stats_of", lambda _, strange=strange: {session.number: strange})
+        document: dict[str, Any] = json.loads(asked(shared, BOB))
+        [shown] = document["gpus"][0]["sessions"]
+        assert shown["user"] == "1001" and shown["boundary"] == 0
+    ann.registry.remove(session)
+    ann.registry.free_slot(session)
+
+
+def test_reports_go_on_to_a_service_that_begins_anew(folder: Path) -> None:
+    first = Service(config(folder, users="1001"))
+    first.start()
+    first.tenants.of(ANN).registry.log.put("report/1", {"gpus": [0]})
+    left = {uid: Log(one, lambda descriptor: None) for uid, one in first.logs().items()}
+    assert set(left) == {-1, ANN.uid}
+    first.stop(leaves_folder=True)
+    with started(Service(config(folder, users="1001,1002"), left=left)) as second:
+        assert second.tenants.users() == [ANN.uid]
+        assert second.tenants.of(ANN).registry.log.get("report/1") == {"gpus": [0]}
+
+
+def test_a_service_for_one_user_after_one_for_several(folder: Path) -> None:
+    """Its folder is closed again."""
+    with started(Service(config(folder, users="1001"))) as one:
+        assert Path(f"{one.config.socket}.d").stat().st_mode & 0o777 == 0o711
+        one.leave()
+    with started(Service(config(folder))) as one:
+        assert Path(f"{one.config.socket}.d").stat().st_mode & 0o777 == 0o700
+        assert Path(one.config.socket).stat().st_mode & 0o777 == 0o600
+
+
+def test_users_who_are_not_listed_any_more(folder: Path) -> None:
+    """Their programs are served to the end, by a service for several users; another one does not take over."""
+    first = Service(config(folder, users="1001"))
+    first.start()
+    ann, program = first.tenants.of(ANN), ProgramProcess(first.config.socket, as_user(ANN.uid))
+    session = ann.registry.add(control_pb2.AttachRequest(gpu=0, pid=1, program=program.ticket))
+    session.machine.fire(SessionEvent.OPENED)
+    ann.registry.note(session)
+    assert ann.keeper.watch(program.ticket)
+    assert "programs of user 1001 are running; start jitc-proxyd with --users" in first.refuses(config(folder))
+    assert not ann.node.moving
+    first.leave()
+    with pytest.raises(OtherOptions, match="programs of user 1001 are running"):
+        Service(config(folder))
+    with started(Service(config(folder, users="1002"))) as second:
+        assert json.loads(asked(second, ANN))["gpus"]
+        [tenant] = second.tenants.all()[1:]
+        program.kill()
+        until(lambda: not tenant.registry.sessions, 20, "its session has ended")
+        assert "this user may not use" in asked(second, ANN)
+
+
+def test_a_folder_that_nobody_can_enter(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder.mkdir(mode=0o700)
+    with started(Service(config(folder, users="1001"))):
+        said = capfd.readouterr().err
+        assert f"other users cannot enter {folder}, so none of their programs is served; chmod o+x {folder}" in said
+
+
+def test_nobody_is_left_out_in_silence(folder: Path) -> None:
+    folder.mkdir()
+    with pytest.raises(UnknownUser, match="nobody-has-this-name"):
+        Service(config(folder, users="nobody-has-this-name"))
+
+
+def test_what_a_user_leaves_in_the_folder_goes(folder: Path) -> None:
+    """Whatever it is; a link leads nowhere."""
+    kept = folder.parent / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    with started(Service(config(folder, users="1001"))) as one:
+        own = one.tenants.of(ANN).config.workers_directory()
+        (own / "link").symlink_to(kept)
+        (own / "deep" / "er").mkdir(parents=True)
+        (own / "deep" / "er" / "file").touch()
+        (own / "images").rmdir()
+        (own / "images").symlink_to(kept)
+    assert (kept / "file").exists()
+
+
+def test_a_call_in_the_end_is_refused(shared: Service) -> None:
+    shared.tenants.stop()
+    with pytest.raises(TooMany, match="is ending"):
+        shared.tenants.of(ANN)
+    assert asked(shared, ANN) == "UNAVAILABLE jitc-proxyd is ending; ask again"
