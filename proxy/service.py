@@ -67,6 +67,7 @@ class Service:
         """Makes the service. replace: a service that is already serving stands by until this one serves; keeper: of
         this process, which has stood by, and goes on; left: what this process knew before it began anew. Raises
         UnknownUser, too."""
+        left = dict(left or {})
         users = Admission.of(config.users) if config.users else None
         admins = Admission.of(config.admins) if config.admins else None
         self.config = config
@@ -82,11 +83,11 @@ class Service:
         try:
             self._check_users(users)
             self._admit(users)
-            log = self._log(left or {})
+            log = self._log(left)
             self.own, backend = self._own_tenant(config, backend, log)
             self.config, self.backend = self.own.config, backend
             self.tenants = Tenants(config, backend, self.own)
-            self.tenants.carry_on({uid: one for uid, one in (left or {}).items() if uid != OWN})
+            self.tenants.carry_on({uid: one for uid, one in left.items() if uid != OWN})
         except BaseException:
             self._let_go()
             raise
@@ -186,11 +187,9 @@ class Service:
         before: no program uses it. From then on programs are told to ask again."""
         if not self.keeper.foreign or any(self._used(one) for one in self.tenants.all()):
             return False
-        for one in self.tenants.all():
-            one.node.moving = True  # then none can begin behind this one's back
+        self.tenants.begin_anew(True)  # then none can begin behind this one's back
         free = not any(self._used(one) for one in self.tenants.all())
-        for one in self.tenants.all():
-            one.node.moving = free
+        self.tenants.begin_anew(free)
         return free
 
     def refuses(self, config: Config) -> str:
@@ -233,12 +232,7 @@ class Service:
 
     def drain(self) -> int:
         """Stops taking new sessions. Returns how many are left."""
-        left = 0
-        for one in self.tenants.all():
-            with one.registry.changed:
-                one.node.draining = True
-                left += len(one.registry.sessions)
-        return left
+        return self.tenants.drain()
 
     def wait_drained(self, ended: threading.Event) -> None:
         """Waits until the last session has ended, or the event is set."""

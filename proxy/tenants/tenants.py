@@ -54,7 +54,7 @@ class Tenants:
         self._making: dict[int, threading.Lock] = {}
         self._made: set[int] = set()  # users whose logs the keeper has been given
         self._used = {own: time.monotonic()}
-        self._closing = False
+        self._closing = self._draining = self._moving = False
         self._resting = Rounds("jitc-tenants", 0.0 if config.keeps_idle else LOOK_SECONDS, self._rest)
         self.on_end: Callable[[Tenant], None] = lambda tenant: None  # its calls are to be refused
 
@@ -111,6 +111,24 @@ class Tenants:
             carry_on(log, carried)
             carried.close()
 
+    def begin_anew(self, moving: bool) -> None:
+        """Has programs that come from now on ask again, or not."""
+        with self._lock:
+            self._moving = moving
+        for one in self.all():
+            one.node.moving = moving
+
+    def drain(self) -> int:
+        """Takes no new sessions from now on, of new users either. Returns how many there are."""
+        with self._lock:
+            self._draining = True
+        left = 0
+        for one in self.all():
+            with one.registry.changed:
+                one.node.draining = True
+                left += len(one.registry.sessions)
+        return left
+
     def unhealthy(self, event: HealthEvent) -> None:
         """Takes in a report of the devices' own monitoring, which concerns everybody."""
         for one in self.all():
@@ -164,6 +182,7 @@ class Tenants:
         )
         tenant = Tenant(config, self._backend, self._keeper.of(owner), log)
         with self._lock:
+            tenant.node.draining, tenant.node.moving = self._draining, self._moving
             self._made.add(owner.uid)
             self._others[owner.uid] = tenant
             self._used[tenant] = time.monotonic()

@@ -21,6 +21,7 @@ class Program:
         self.page = Page(self.shared.fds["pinned"])
         self.page.announce()
         self.control = Control()
+        self.places: dict[int, int] = {}  # of its streams, in the memory
         self.executors: list[Executor] = []
         self.start()
         self.client = Client(self.executors[-1])
@@ -34,7 +35,9 @@ class Program:
         self.executors[-1].open_session(self.shared.request(rebuild=rebuild, epoch=int(rebuild)))
 
     def fill(self, stream: int) -> int:
-        return self.client.op("fill", BASE, 8, 1, 1, stream=stream)
+        """Of memory that no other stream fills: nothing orders the two."""
+        place = self.places.setdefault(stream, 8 * len(self.places))
+        return self.client.op("fill", BASE + place, 8, 1, 1, stream=stream)
 
     def published(self, stream: int, sequence: int) -> None:
         """Nothing is read from the worker, so no message has told it."""

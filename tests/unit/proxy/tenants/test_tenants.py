@@ -242,6 +242,18 @@ def test_users_who_are_not_listed_any_more(folder: Path) -> None:
         assert "this user may not use" in asked(second, ANN)
 
 
+def test_a_service_that_ends_takes_nobody(shared: Service) -> None:
+    """Users who come meanwhile either."""
+    ann = shared.tenants.of(ANN)
+    assert shared.drain() == 0
+    bob = shared.tenants.of(BOB)
+    assert shared.own.node.draining and ann.node.draining and bob.node.draining
+    shared.tenants.begin_anew(True)
+    assert bob.node.moving and shared.tenants.of(EVE).node.moving
+    shared.tenants.begin_anew(False)
+    assert not (bob.node.moving or shared.own.node.moving)
+
+
 def test_a_folder_that_nobody_can_enter(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder.mkdir(mode=0o700)
     with started(Service(config(folder, users="1001"))):
