@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import socket
 import sys
 import threading
 
@@ -62,11 +63,12 @@ class Service:
     """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be made."""
 
     def __init__(
-        self, config: Config, *, replace: bool = False, keeper: Keeper | None = None, left: Left | None = None
-    ) -> None:
+        self, config: Config, *, replace: bool = False, keeper: Keeper | None = None, left: Left | None = None,
+        listener: socket.socket | None = None,
+    ) -> None:  # fmt: skip
         """Makes the service. replace: a service that is already serving stands by until this one serves; keeper: of
-        this process, which has stood by, and goes on; left: what this process knew before it began anew. Raises
-        UnknownUser, too."""
+        this process, which has stood by, and goes on; left: what this process knew before it began anew; listener:
+        a socket of systemd's, which the service owns from now on. Raises UnknownUser, too."""
         left = dict(left or {})
         users = Admission.of(config.users) if config.users else None
         admins = Admission.of(config.admins) if config.admins else None
@@ -74,7 +76,7 @@ class Service:
         backend = open_backend(config)
         if config.spare_gpus >= len(backend.gpus):
             raise NoDevice(f"--spare-gpus {config.spare_gpus} leaves none of {len(backend.gpus)} GPUs to programs")
-        self._socket_lock = SocketLock(config.socket, config.private_directory())
+        self._socket_lock = SocketLock(config.socket, config.private_directory(), given=listener is not None)
         if keeper is not None:
             self._socket_lock.share()
         self.keeper, self.takes_over = (
@@ -93,8 +95,9 @@ class Service:
             raise
         self._commands = rpc.Waiting("jitc-command", COMMANDS)
         self._entrance: Entrance | None = None
-        if users is not None:
-            self._entrance = Entrance(config.private_directory(), self.tenants, users, admins, self._serve)
+        if users is not None or listener is not None:
+            folder = config.private_directory()
+            self._entrance = Entrance(folder, self.tenants, self._serve, users=users, admins=admins, listener=listener)
         self._health: HealthWatch | None = None
         self._server: grpc.Server | None = None
 

@@ -16,6 +16,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
+from .activation import pass_on
 from .respawn import COMMAND, ENDING
 
 if TYPE_CHECKING:
@@ -110,4 +111,5 @@ def become(words: list[str], signals: Signals) -> NoReturn:
     signal.pthread_sigmask(signal.SIG_BLOCK, (*ENDING, signal.SIGHUP))
     if signals.asked:  # this program's handler has had it
         signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    pass_on()
     os.execv(COMMAND[0], [*COMMAND, *words])

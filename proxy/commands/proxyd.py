@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from ..backends import KINDS
 from ..common import paths, standard_streams
+from .activation import check_respawn, given_socket
 from .options import FAILED, USAGE, CommandError, chosen_socket, complain, people, socket_path
 from .parser import Parser, examples
 from .private_service import die_with_parent
@@ -45,6 +46,8 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
         config = _config(arguments)
+        if arguments.respawn:
+            check_respawn()
     except CommandError as error:
         return complain("jitc-proxyd", str(error), error.code)
     if arguments.print_config:
@@ -109,6 +112,7 @@ def _serve(
     from ..backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
     from ..common.host_memory import size_text
     from ..common.shared_memory import NoSpace
+    from ..keeper.admission import UnknownUser
     from ..keeper.claim.socket_lock import SocketInUse, WrongSocket
     from ..keeper.log import Log
     from ..ranks.rank import NoWorker
@@ -118,8 +122,10 @@ def _serve(
     try:
         paths.transport_library()  # here once, and not in each worker
         known = {int(user): Log(one, lambda descriptor: None) for user, one in (left or {}).items()}
-        service = Service(config, replace=replace, keeper=keeper, left=known)
-    except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary, OSError) as error:
+        service = Service(config, replace=replace, keeper=keeper, left=known, listener=given_socket(config.socket))
+    except CommandError as error:
+        return complain("jitc-proxyd", str(error), error.code)
+    except (NoDevice, SocketInUse, NoSpace, UnknownUser, paths.MissingLibrary, OSError) as error:
         return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
     service.keeper.when_lost(signals.keeper_lost)
     service.keeper.when_handing_over(signals.hand_over)

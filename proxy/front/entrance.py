@@ -38,20 +38,25 @@ class Entrance:
     """The public socket, and what is behind it."""
 
     def __init__(
-        self, folder: Path, tenants: Tenants, users: Admission, admins: Admission | None, serve: Serve
-    ) -> None:
-        """folder: the service's private one. Whatever the process makes is its own from now on: several threads make
+        self, folder: Path, tenants: Tenants, serve: Serve, *,
+        users: Admission | None, admins: Admission | None, listener: socket.socket | None = None,
+    ) -> None:  # fmt: skip
+        """folder: the service's private one. users: None: the service's own alone. listener: a socket of systemd's,
+        which it keeps. Whatever the process makes is its own from now on: several threads make
         sockets and folders."""
         os.umask(0o077)
         self._folder, self._tenants, self._serve = folder, tenants, serve
-        self._users, self._admins = users, admins
+        self._users, self._admins, self._given = users, admins, listener
         self._lock = threading.Lock()
         self._servers: dict[tuple[object, ...], tuple[grpc.Server, str]] = {}
         self._relay: Relay | None = None
         tenants.on_end = self._left
 
     def start(self, path: str) -> None:
-        """Begins to answer at this path, in place of what is there."""
+        """Begins to answer at this path, in place of what is there; where the socket was given, it is there."""
+        if self._given is not None:
+            self._relay = Relay(self._given, self._route)
+            return self._relay.start()
         own = str(self._folder / f"s-{secrets.token_hex(4)}")
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -66,6 +71,8 @@ class Entrance:
             raise
 
     def stop(self) -> None:
+        if self._relay is None and self._given is not None:
+            self._given.close()
         if self._relay is not None:
             self._relay.stop()
         with self._lock:
@@ -75,8 +82,12 @@ class Entrance:
 
     def _route(self, peer: Peer) -> str | None:
         """Returns the socket of the server for this peer."""
-        if not (self._users.admits(peer) or peer.uid == os.geteuid() or self._tenants.serves(peer.uid)):
-            why = f"this user may not use this jitc-proxyd, which serves {self._users.text} (--users)"
+        if self._users is None and peer.uid in (0, os.geteuid()):
+            own = self._tenants.own
+            return self._server((own, False), lambda server: self._serve(server, own, False))
+        if not self._admits(peer):
+            whom = self._users.text if self._users is not None else "its own user alone"
+            why = f"this user may not use this jitc-proxyd, which serves {whom} (--users)"
             return self._refused(grpc.StatusCode.PERMISSION_DENIED, why)
         try:
             tenant = self._tenants.of(peer)
@@ -90,6 +101,10 @@ class Entrance:
             return self._refused(grpc.StatusCode.FAILED_PRECONDITION, why)
         sees_all = peer.uid == 0 or (self._admins is not None and self._admins.admits(peer))
         return self._server((tenant, sees_all), lambda server: self._serve(server, tenant, sees_all))
+
+    def _admits(self, peer: Peer) -> bool:
+        listed = self._users is not None and self._users.admits(peer)
+        return listed or peer.uid == os.geteuid() or self._tenants.serves(peer.uid)
 
     def _left(self, tenant: Tenant) -> None:
         with self._lock:

@@ -23,13 +23,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="jitc-keeper", description="Holds what must outlive a jitc-proxyd.")
     parser.add_argument("--socket", required=True)
     parser.add_argument("--directory", required=True, type=Path)
+    parser.add_argument("--given", action="store_true", help="the socket is systemd's, and stays")
     for name in ("parent", "folder", "listener", "programs", "connection"):
         parser.add_argument(f"--{name}", required=True, type=int)
     given = parser.parse_args()
     standard_streams.shield()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     os.umask(0o077)
-    lock = SocketLock(given.socket, given.directory)
+    lock = SocketLock(given.socket, given.directory, given.given)
     lock.adopt(given.parent, given.folder)
     listener, programs, first = (
         socket.socket(fileno=one) for one in (given.listener, given.programs, given.connection)

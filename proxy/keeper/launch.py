@@ -19,6 +19,8 @@ from .claim.socket_lock import SocketInUse, SocketLock, Taken
 from .client import ENDING_SECONDS, Keeper, has_errors
 from .line import KeeperLost
 
+#: Variables by which a process is preloaded, or knows systemd.
+_OF_SERVICE = ("LD_PRELOAD", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
 #: Connections that a keeper has not looked at yet.
 WAITING = 64
 #: Time for a keeper to answer a question.
@@ -126,6 +128,7 @@ def _launch(lock: SocketLock, versions: dict[str, Any]) -> Keeper:
             [
                 sys.executable, "-m", "jitc.proxy.keeper", "--socket", lock.path, "--directory", str(lock.directory),
                 *(str(word) for pair in zip(names, passed, strict=True) for word in pair),
+                *(["--given"] * lock.given),
             ],
             pass_fds=passed, stdin=subprocess.DEVNULL, stdout=2 if has_errors() else subprocess.DEVNULL, cwd="/",
             start_new_session=True, env=_environment(),
@@ -152,7 +155,7 @@ def _listener(lock: SocketLock, name: str) -> socket.socket:
 
 def _environment() -> dict[str, str]:
     """Returns the keeper's environment, in which nothing of jitc's is preloaded."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NOTIFY_SOCKET")}
+    kept = {name: value for name, value in os.environ.items() if name not in _OF_SERVICE}
     return kept | {"PYTHONSAFEPATH": "1"}
 
 

@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 from toolkit import users
-from toolkit.job import Script
+from toolkit.fakes import fake_options, fake_system
+from toolkit.job import ROOT, Script
 from toolkit.jobs import JOBS
+from toolkit.lockstep import Lockstep, finish_all
 from toolkit.pace import PACED
 from toolkit.peer_mode import PacedJob
 from toolkit.record import Record, assert_identical
@@ -28,6 +30,7 @@ Reference = Callable[[Script, str], list[Record]]
 ANN, BOB, EVE = 1001, 1002, 1003
 GROUP = 7000
 STEPS = 30
+TRAINING = ROOT / "tests" / "end_to_end" / "cuda_training.py"
 SCRIPT = replace(JOBS["gpt"].with_arguments("--steps", str(STEPS)), around=PACED)
 
 pytestmark = pytest.mark.skipif(bool(users.why_not()), reason=users.why_not() or "-")
@@ -79,6 +82,10 @@ def node(workplace: Workplace) -> Iterator[Node]:
 
 def user_of(pid: int) -> int:
     return os.stat(f"/proc/{pid}").st_uid
+
+
+def user_of_file(path: Path) -> int:
+    return path.stat().st_uid
 
 
 def test_two_users_train_at_once(node: Node, reference: Reference) -> None:
@@ -188,6 +195,35 @@ def test_nobody_reaches_what_is_anothers(node: Node, reference: Reference) -> No
     ann.let_go()
     assert_identical(ann.job.finish().successful().records, reference(SCRIPT, "cuda"))
     assert node.recoveries(ANN) == node.recoveries(BOB) == []
+
+
+def test_kernels_of_two_users(workplace: Workplace) -> None:
+    """On the cuda device: each user's images of kernels are in the own folder, and a new worker finds them there."""
+    driver = workplace.folder / "driver"
+    driver.mkdir()
+    workplace.env |= fake_system(driver, workplace.env, DEVICES="2", VARIABLES="fixed")
+    fakes = ("--device", "cuda", *fake_options("nccl", "cublas", "cublaslt", "nvrtc"))
+    node = Node(workplace, *fakes, "--users", f"{ANN},{BOB}")
+    programs = [
+        Lockstep(node.service, TRAINING, gpu, 1, 0, 1, 0, 1, before=as_user(uid)) for gpu, uid in ((0, ANN), (1, BOB))
+    ]
+    try:
+        lines = [[one.step() for one in programs] for _ in range(3)]
+        for uid in (ANN, BOB):
+            assert len(node.sessions(uid)) == 1
+            images = [one for one in (node.private / f"u{uid}" / "images").iterdir() if one.is_file()]
+            assert images and {user_of_file(one) for one in images} == {uid}
+        for uid in (ANN, BOB):
+            os.kill(node.sessions(uid)[0]["worker_pid"], signal.SIGKILL)
+        lines += [[one.step() for one in programs] for _ in range(3)]
+        assert all(ann == bob != "" for ann, bob in lines), "both do the same"
+        assert len({ann for ann, _ in lines}) == len(lines)
+        for uid in (ANN, BOB):
+            assert [one["outcome"] for one in node.recoveries(uid)] == ["recovered"]
+        finish_all(programs)
+    finally:
+        for one in programs:
+            one.kill()
 
 
 def test_groups_and_administrators(workplace: Workplace) -> None:

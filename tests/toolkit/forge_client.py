@@ -147,13 +147,13 @@ _forges: list[Forge] = []
 
 
 def start_python(
-    program: Sequence[str], env: dict[str, str], *, ranks: int = 0, forged: bool = True
+    program: Sequence[str], env: dict[str, str], *, ranks: int = 0, forged: bool = True, first: Sequence[str] = ()
 ) -> subprocess.Popen[str] | Forged:
     """Starts a script with pipes for its standard input, output and errors; ranks: as ranks.py has it; forged: it loads
-    PyTorch."""
-    if forged and (forge := forge_for(env)):
+    PyTorch; first: words before the command."""
+    if forged and not first and (forge := forge_for(env)):
         return forge.start_piped(program, env, ranks=ranks)
-    before = [sys.executable, str(RANKS), str(ranks)] if ranks else [sys.executable]
+    before = [*first, sys.executable, *([str(RANKS), str(ranks)] if ranks else [])]
     pipe = subprocess.PIPE
     return subprocess.Popen([*before, *program], stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1, env=env)
 

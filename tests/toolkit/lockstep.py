@@ -16,12 +16,16 @@ END_SECONDS = 30.0
 class Lockstep:
     """A Python program on the preloaded library that answers each line on standard input with a line of its own."""
 
-    def __init__(self, service: Service, path: Path, *arguments: object, env: Mapping[str, str] | None = None) -> None:
-        """env: in place of what the service has of it, without its own (its socket stays)."""
+    def __init__(
+        self, service: Service, path: Path, *arguments: object, env: Mapping[str, str] | None = None,
+        before: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        """env: in place of what the service has of it, without its own (its socket stays); before: words before its
+        command."""
         socket = {"JITC_SOCKET": service.env["JITC_SOCKET"], "LD_PRELOAD": str(PRELOAD)}
         env = {**(service.env if env is None else env), **socket}
         program = [str(path), *map(str, arguments)]
-        self.process = start_python(program, env, forged="import torch" in path.read_text())
+        self.process = start_python(program, env, forged="import torch" in path.read_text(), first=before)
 
     def tell(self, line: str = "") -> None:
         assert self.process.stdin is not None

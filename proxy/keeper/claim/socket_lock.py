@@ -59,8 +59,9 @@ class WrongSocket(SocketInUse):
 class SocketLock:
     """The claim on a socket path: a lock on the private folder, which ends with the processes that have it open."""
 
-    def __init__(self, path: str, directory: Path) -> None:
-        self.path, self.directory = path, directory
+    def __init__(self, path: str, directory: Path, given: bool = False) -> None:
+        """given: somebody else has made the socket, and keeps it (systemd)."""
+        self.path, self.directory, self.given = path, directory, given
         self._name, self._socket = directory.name, Path(path).name
         self._parent = self._folder = -1
         self._made_parent = False
@@ -128,7 +129,7 @@ class SocketLock:
             if not self._ours():
                 return self._let_go()
             with contextlib.suppress(SocketInUse, FileNotFoundError):
-                if folders.is_still(self._name, self._parent, self._folder) and self._look():
+                if not self.given and folders.is_still(self._name, self._parent, self._folder) and self._look():
                     os.unlink(self._socket, dir_fd=self._parent)
             with contextlib.suppress(FileNotFoundError):  # another process was faster
                 self._remove()
@@ -153,7 +154,7 @@ class SocketLock:
     def _look_for_listeners(self) -> bool:
         """Does the same if no jitc-proxyd serves. Raises for a socket that another process listens on."""
         there = self._look()
-        if there and not _dead(self.path):
+        if there and not self.given and not _dead(self.path):
             raise SocketInUse(f"something else listens on {self.path}; give another one with --socket")
         return there
 
@@ -234,7 +235,7 @@ class SocketLock:
             )
         there = self._look_for_listeners()
         folders.remove(self._folder, OURS)
-        if there:
+        if there and not self.given:
             os.unlink(self._socket, dir_fd=self._parent)
 
     def _remove(self) -> None:

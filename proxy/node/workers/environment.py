@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from ...keeper.owner import Owner
 
 #: Variables that concern the service alone.
-_OF_SERVICE = ("LD_PRELOAD", "JITC_SOCKET", "JITC_USERS", "JITC_ADMINS")
+_OF_SERVICE = (
+    "LD_PRELOAD", "JITC_SOCKET", "JITC_USERS", "JITC_ADMINS", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
+)  # fmt: skip
 #: Beginnings of the names of variables by which libraries are found and tuned.
 _PUBLIC = (
     "CUBLAS", "CUDA_", "CUDNN_", "GLIBC_TUNABLES", "JITC_", "KMP_", "LANG", "LC_", "LD_LIBRARY_PATH", "MALLOC_", "MKL_",
