@@ -92,6 +92,7 @@ VARIABLES = (
     Variable(
         ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"), "`jitc-proxyd`", "readiness and signs of life for systemd"
     ),
+    Variable(("LISTEN_FDS", "LISTEN_PID"), "`jitc-proxyd`", "the listening socket that systemd has made"),
     Variable(("NO_COLOR", "TERM", "COLUMNS", "LINES"), "`jitc`", "[tables and colour](#on-a-terminal)"),
     Variable(("TMPDIR",), "`jitc run`", "the folder of its service's socket"),
 )

@@ -163,14 +163,14 @@ def _name(tree: Path, version: str) -> None:
 
 
 def _system(root: Path, wheel: Path) -> None:
-    """Adds what lies outside of the package's folder: commands, unit, options, manuals and completion."""
+    """Adds what lies outside of the package's folder: commands, units, options, manuals and completion."""
     shutil.copy(HERE / "trees.py", root / LIB / "trees")
     launcher = (HERE / "launch.sh").read_text()
     _write(root / "usr/bin/jitc", launcher.replace("@COMMAND@", "jitc"))
     _write(root / "usr/bin/jitc-proxyd", launcher.replace("@COMMAND@", "jitc-proxyd"))
-    _write(
-        root / "usr/lib/systemd/system/jitc-proxyd.service", _unit((ROOT / "docker/jitc-proxyd.service").read_text())
-    )
+    units = root / "usr/lib/systemd/system"
+    _write(units / "jitc-proxyd.service", _unit((ROOT / "docker/jitc-proxyd.service").read_text()))
+    _write(units / "jitc-proxyd.socket", (ROOT / "docker/jitc-proxyd.socket").read_text())
     options = (ROOT / "docker/jitc.toml").read_text().replace("docker/jitc-proxyd.service", "jitc-proxyd.service")
     _write(root / "etc/jitc/jitc.toml", options.replace("docs/cli.md", "jitc-proxyd(1)"))
     with zipfile.ZipFile(wheel) as archive:

@@ -28,7 +28,7 @@ ROOT = Path("/usr/lib/jitc")
 PACKAGE, CURRENT = ROOT / "package", ROOT / "current"
 #: Files of each version: its name, and the versions of all that a service and its keeper must agree on.
 NAME, VERSIONS = "name", "versions"
-UNIT, SOCKET = "jitc-proxyd.service", "/run/jitc/proxyd.sock"
+UNIT, SOCKET_UNIT, SOCKET = "jitc-proxyd.service", "jitc-proxyd.socket", "/run/jitc/proxyd.sock"
 #: Time for another service to become ready, and for one that is ended at once.
 READY_SECONDS, END_SECONDS = 180.0, 30.0
 LOOK_SECONDS = 0.2
@@ -224,10 +224,11 @@ def _take_over(before: int) -> None:
 
 
 def stop(now: bool) -> None:
-    """Stops the service. now: a second signal ends it at once, and the jobs with it."""
-    if not _main_pid():
+    """Stops the service, and its socket, at which it would be started again. now: a second signal ends the service at
+    once, and the jobs with it."""
+    if not os.path.isdir("/run/systemd/system"):
         return
-    _systemctl("stop", *(["--no-block"] if now else []), UNIT)
+    _systemctl("stop", *(["--no-block"] if now else []), SOCKET_UNIT, UNIT)
 
     def ended() -> bool:
         if pid := _main_pid():
@@ -240,9 +241,10 @@ def stop(now: bool) -> None:
 
 def users() -> None:
     """Raises Failed if a job runs, or anything else uses the package beside its idle service."""
-    own, found = _main_pid(), set()
-    jobs = (_jobs(_current()) if CURRENT.exists() else None) or {}  # not there if the package was never configured
-    for one in _processes():
+    own, found, processes = _main_pid(), set(), list(_processes())
+    # Without a service, the question would have systemd start one.
+    jobs = (_jobs(_current()) if any(one.is_service() for one in processes) else None) or {}
+    for one in processes:
         if one.is_service() and one.pid != own:
             found.add(f"a jitc-proxyd of process {one.pid}")
         elif not one.runs and one.pid not in jobs:

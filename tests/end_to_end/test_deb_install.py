@@ -257,8 +257,11 @@ def test_commands_work_for_every_user(machine: Machine) -> None:
         assert machine.get("man", "-w", command) == f"/usr/share/man/man1/{command}.1.gz"
         complete = f". /usr/share/bash-completion/completions/{command} && complete -p {command}"
         assert machine.get("bash", "-c", complete).endswith(f" {command}")
+    machine.get("systemctl", "enable", "--now", "jitc-proxyd.socket")
+    assert machine.run("test", "-S", SOCKET).status == 0
     assert machine.run("python3", "-c", "import jitc").status == machine.run("python3", "-c", "import grpc").status == 1
     machine.get("apt-get", "-q", "remove", "-y", "jitc")
+    assert "Started jitc node service" not in machine.journal() and machine.run("test", "-e", SOCKET).status == 1
     assert machine.run("test", "-e", LIB).status == 1 and machine.run("test", "-e", "/etc/jitc/jitc.toml").status == 0
     machine.purge()
 

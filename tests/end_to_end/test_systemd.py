@@ -17,7 +17,20 @@ from toolkit.fakes import fake_library, fake_system
 from toolkit.job import ROOT, Script
 from toolkit.jobs import JOBS
 from toolkit.record import Record, assert_identical
-from toolkit.systemd import DEVICE, DOCKER, UNIT, USER, Machine, Program, Steps, several_users, software, why_not
+from toolkit.systemd import (
+    DEVICE,
+    DOCKER,
+    SOCKET_UNIT,
+    UNIT,
+    USER,
+    Machine,
+    Program,
+    Steps,
+    several_users,
+    socket_unit,
+    software,
+    why_not,
+)
 from toolkit.waiting import until
 
 pytestmark = [
@@ -203,6 +216,97 @@ def test_it_reads_its_options_again(boot: Callable[..., Machine], podman: Podman
     kill_worker(machine, 1)
     assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
     assert machine.main_pid() == service
+
+
+def test_a_socket_that_the_service_does_not_make(podman: Podman, reference: Reference) -> None:
+    """It finds the socket of systemd's, which stays when the service is killed or stopped; its end is the service's."""
+    machine = Machine(podman, {"60-software.conf": software()})
+    machine.install(SOCKET_UNIT, socket_unit())
+    machine.systemctl("daemon-reload")
+    machine.systemctl("start", SOCKET_UNIT)
+    made = machine.execute("stat", "-c", "%i %U %a", SOCKET)
+    assert made.endswith(" root 600") and machine.property("ActiveState") == "inactive"
+    program = Program(machine, podman, SCRIPT, name="first")
+    program.goes_to(3)
+    service, holder = machine.main_pid(), keeper(machine)
+    machine.kill("SIGKILL")
+    another(machine, service)
+    assert keeper(machine) == holder
+    kill_worker(machine, 1)
+    program.goes_to(6)
+    kill_worker(machine, 0)
+    assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
+    machine.systemctl("stop", UNIT)
+    assert machine.property("Result") == "success" and machine.property("ActiveState", SOCKET_UNIT) == "active"
+    assert machine.execute("ls", "-A", "/run/jitc") == "proxyd.sock"
+    program = Program(machine, podman, SCRIPT, name="second")
+    program.goes_to(3)
+    assert machine.main_pid() and machine.execute("stat", "-c", "%i %U %a", SOCKET) == made
+    machine.systemctl("stop", "--no-block", SOCKET_UNIT)
+    until(lambda: "2 sessions are still alive and will be served to their end" in machine.journal(), 30, "it says so")
+    kill_worker(machine, 0)
+    assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
+    until(lambda: machine.property("ActiveState", SOCKET_UNIT) == "inactive", 60, "it has ended")
+    assert machine.property("Result") == "success"
+    assert machine.execute("ls", "-A", "/run/jitc") == ""
+
+
+def drop_in(comment: str) -> str:
+    """Returns the drop-in that the socket's unit offers after a comment."""
+    lines = re.search(rf"^# {comment}.*\n((?:#\w+=.*\n)+)", socket_unit(), flags=re.MULTILINE)
+    assert lines is not None
+    return "[Socket]\n" + lines[1].replace("#", "").replace("training", "ann")
+
+
+@pytest.mark.parametrize("kind", ["user", "users", "manager"])
+def test_who_may_begin_before_the_service(kind: str, podman: Podman) -> None:
+    """With User=; one of several users; in a user's own manager."""
+    user = BEA if kind == "users" else USER
+    machine = Machine(podman, {"60-software.conf": software()})
+    if kind == "manager":
+        machine.install(UNIT, (DOCKER / "jitc-proxyd-user.service").read_text(), "user")
+        machine.install(SOCKET_UNIT, socket_unit(), "user")
+        machine.configure_user("gpus = 2\n")
+        machine.systemctl("start", "user-manager.service")
+        control, place, mode = machine.of_user, f"/run/user/{USER}/jitc/proxyd.sock", "700"
+    else:
+        machine.install(SOCKET_UNIT, socket_unit())
+        if kind == "users":
+            share(machine)
+            machine.install(f"{SOCKET_UNIT}.d/users.conf", drop_in("With jitc-proxyd-users.conf:"))
+        else:
+            machine.install(f"{UNIT}.d/70-test.conf", f"[Service]\nUser={USER}\n")
+            machine.install(f"{SOCKET_UNIT}.d/user.conf", drop_in("With User="))
+        machine.systemctl("daemon-reload")
+        control, place, mode = machine.systemctl, SOCKET, "755" if kind == "users" else "700"
+    control("start", SOCKET_UNIT)
+    made = machine.as_user("stat", "-c", "%i %U %a", place, user=user)
+    for _ in range(2):
+        assert control("show", "-P", "ActiveState", UNIT) == "inactive"
+        said = machine.as_user("jitc", "status", "--socket", place, user=user)
+        assert "GPU 1" in said
+        until(lambda: control("show", "-P", "ActiveState", UNIT) == "active", 60, "it has started")
+        assert machine.as_user("stat", "-c", "%i %U %a", place, user=user) == made
+        assert machine.execute("stat", "-c", "%a", os.path.dirname(place)) == mode
+        control("stop", UNIT)
+    control("stop", SOCKET_UNIT)
+    assert machine.execute("ls", "-A", os.path.dirname(place)) == ""
+
+
+def test_a_service_that_cannot_start_ends_its_socket(podman: Podman) -> None:
+    """A program that waits would have systemd try for ever."""
+    machine = Machine(podman, {"60-software.conf": software()})
+    machine.install(SOCKET_UNIT, socket_unit())
+    machine.configure("gpus = two\n")
+    machine.systemctl("daemon-reload")
+    machine.systemctl("start", SOCKET_UNIT)
+    said = machine.execute("sh", "-c", f"jitc status --socket {SOCKET} 2>&1", check=False)
+    assert len(said.splitlines()) == 1, said
+    print(said)
+    until(lambda: machine.property("ActiveState", SOCKET_UNIT) == "failed", 60, "systemd gives up")
+    assert machine.property("Result", SOCKET_UNIT) == "service-start-limit-hit"
+    assert machine.execute("ls", "-A", "/run/jitc") == ""
+    assert machine.journal().count("gpus") == 5
 
 
 def test_a_wrong_option_is_not_tried_again(boot: Callable[..., Machine]) -> None:

@@ -80,11 +80,8 @@ def node(workplace: Workplace) -> Iterator[Node]:
     yield Node(workplace, "--users", f"{ANN},{BOB}")
 
 
-def user_of(pid: int) -> int:
-    return os.stat(f"/proc/{pid}").st_uid
-
-
-def user_of_file(path: Path) -> int:
+def user_of(path: Path) -> int:
+    """Returns whose a file is, or a process by its folder in /proc."""
     return path.stat().st_uid
 
 
@@ -98,7 +95,7 @@ def test_two_users_train_at_once(node: Node, reference: Reference) -> None:
     for uid in (ANN, BOB):
         mine = node.sessions(uid)
         assert len(mine) == 2
-        assert {user_of(one["worker_pid"]) for one in mine} == {uid}
+        assert {user_of(Path("/proc", str(one["worker_pid"]))) for one in mine} == {uid}
         assert {one["user"] for one in mine} == {str(uid)}
     assert len(node.sessions(0)) == 4
     worker = node.sessions(BOB)[0]["worker_pid"]
@@ -212,7 +209,7 @@ def test_kernels_of_two_users(workplace: Workplace) -> None:
         for uid in (ANN, BOB):
             assert len(node.sessions(uid)) == 1
             images = [one for one in (node.private / f"u{uid}" / "images").iterdir() if one.is_file()]
-            assert images and {user_of_file(one) for one in images} == {uid}
+            assert images and {user_of(one) for one in images} == {uid}
         for uid in (ANN, BOB):
             os.kill(node.sessions(uid)[0]["worker_pid"], signal.SIGKILL)
         lines += [[one.step() for one in programs] for _ in range(3)]

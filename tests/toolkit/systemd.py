@@ -26,7 +26,7 @@ from .service import BIN
 from .waiting import patient, until
 
 SYSTEMD = Path("/usr/lib/systemd/systemd")
-UNIT = "jitc-proxyd.service"
+UNIT, SOCKET_UNIT = "jitc-proxyd.service", "jitc-proxyd.socket"
 DOCKER = ROOT / "docker"
 CONFIGURATION = "etc/jitc/jitc.toml"
 #: One that the machine has, if this one has it, and the service may not open.
@@ -253,6 +253,11 @@ class Steps:
         """Returns its exit status."""
         self._process.communicate(timeout=patient(60))
         return self._process.returncode
+
+
+def socket_unit() -> str:
+    """Returns the unit of the service's socket."""
+    return (DOCKER / SOCKET_UNIT).read_text()
 
 
 def software() -> str:

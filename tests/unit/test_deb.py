@@ -184,11 +184,13 @@ def test_the_unit_and_the_options(contents: dict[str, bytes], control: dict[str,
     assert "ExecStart=/usr/lib/jitc/trees serve --device software" in of_a_user
     users = contents[f"{examples}/jitc-proxyd-users.conf"].decode()
     assert users == (ROOT / "docker/jitc-proxyd-users.conf").read_text()
-    assert "/opt/jitc" not in unit + drop_in + of_a_user + options + users
-    assert "docker/" not in options + drop_in + users
+    listens = contents["usr/lib/systemd/system/jitc-proxyd.socket"].decode()
+    assert listens == (ROOT / "docker/jitc-proxyd.socket").read_text()
+    assert "/opt/jitc" not in unit + drop_in + of_a_user + options + users + listens
+    assert "docker/" not in options + drop_in + users + listens
     #: An upgrade kills the service alone, and systemd must start the next one.
     assert "\nKillMode=process\n" in unit and "\nRestart=on-failure\n" in unit
-    assert not [one for one in contents if "multi-user.target.wants" in one]
+    assert not [one for one in contents if ".target.wants" in one]
 
 
 def test_completion(contents: dict[str, bytes]) -> None:

@@ -24,7 +24,7 @@ from jitc.proxy.commands.variables import VARIABLES
 
 DOCKER = ROOT / "docker"
 SYSTEM, SOFTWARE, USER = "jitc-proxyd.service", "jitc-proxyd-software.conf", "jitc-proxyd-user.service"
-USERS = "jitc-proxyd-users.conf"
+USERS, SOCKET = "jitc-proxyd-users.conf", "jitc-proxyd.socket"
 INSTALLED = "/opt/jitc"
 FILE = DOCKER / "jitc.toml"
 #: Values of %t, %C and %E in the manager of the system, and in that of a user.
@@ -42,7 +42,7 @@ def text(name: str) -> str:
 
 
 def offered(unit: str) -> str:
-    """Returns the unit with the directives that it offers in comments."""
+    """Returns the service's unit with the directives that it offers in comments."""
     return re.sub(r"^#(?=(?!User)[A-Z]\w+=)", "", unit, flags=re.MULTILINE)
 
 
@@ -125,6 +125,42 @@ def test_systemd_understands_each_line(manager: str, unit: str, dropins: tuple[s
     assert (done.returncode, done.stderr) == (0, "")
     place.write_text(place.read_text().replace("[Install]", "ProtectMachine=yes\n[Install]"))
     assert "ProtectMachine" in analyze(*words, folder=tmp_path).stderr
+
+
+@analyzed
+@pytest.mark.parametrize(("manager", "service"), [("--system", SYSTEM), ("--user", USER)])
+def test_systemd_understands_each_line_of_the_socket(manager: str, service: str, tmp_path: Path) -> None:
+    """Also those that are comments."""
+    installed(tmp_path, text(service))
+    place = tmp_path / SOCKET
+    words = ("verify", manager, "--man=no", "--recursive-errors=no", str(place))
+    unit = re.sub(r"^#(?=[A-Z]\w+=)", "", text(SOCKET), flags=re.MULTILINE)
+    assert len(values(unit, "SocketMode")) == len(values(text(SOCKET), "SocketMode")) + 1
+    for each in (text(SOCKET), unit):
+        place.write_text(each)
+        done = analyze(*words, folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+    place.write_text(text(SOCKET).replace("[Install]", "SocketMood=0600\n[Install]"))
+    assert "SocketMood" in analyze(*words, folder=tmp_path).stderr
+
+
+@pytest.mark.parametrize("service", [SYSTEM, USER])
+def test_the_socket_is_the_service_s(service: str) -> None:
+    """Its path and name are those of the service, and the folder is as open as the service makes it."""
+    ((_, *words),) = commands(text(service))
+    assert values(text(SOCKET), "ListenStream") == [words[words.index("--socket") + 1]]
+    assert values(text(SOCKET), "PropagatesStopTo") == ["jitc-proxyd.service"]
+    assert values(text(SOCKET), "DirectoryMode") == values(text(service), "RuntimeDirectoryMode") == ["0700"]
+    assert not values(text(service), "Sockets"), "it works without this unit, too"
+
+
+def test_the_socket_of_several_users() -> None:
+    _, lines = text(SOCKET).split(f"# With {USERS}:\n")
+    offers = dict(one.split("=") for one in re.findall(r"\A(?:#\w+=.*\n)+", lines)[0].replace("#", "").split())
+    assert offers == {"SocketMode": "0666", "DirectoryMode": values(text(USERS), "RuntimeDirectoryMode")[0]}
+    written = "".join(f"{name}={value}\\n" for name, value in offers.items())
+    for page in (DOCKER / "README.md", ROOT / "scripts/deb/README.Debian"):
+        assert f"'[Socket]\\n{written}'" in page.read_text(), page
 
 
 @pytest.mark.parametrize(

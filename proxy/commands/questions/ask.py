@@ -123,7 +123,8 @@ def _silent(path: str) -> CommandError:
 def _closed(path: str) -> CommandError:
     return CommandError(
         f"{path} closes the connection at once: it has no place left (one that is not used is free again after 30 s), "
-        "or is the socket of something else than a jitc-proxyd; name another with --socket or JITC_SOCKET",
+        "its jitc-proxyd has just failed (journalctl -u jitc-proxyd), or it is the socket of something else; name "
+        "another with --socket or JITC_SOCKET",
         NO_SERVICE,
     )
 

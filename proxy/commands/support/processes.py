@@ -24,6 +24,8 @@ from ...keeper.claim.socket_lock import MARKER
 from .part import Missing
 
 PROC = Path("/proc")
+#: Names of systemd as a command.
+_MANAGERS = ("systemd", "init")
 SERVICE, RESPAWN, KEEPER, WORKER = "service", "respawn", "keeper", "worker"
 _ROLES = (RESPAWN, SERVICE, KEEPER, WORKER)
 _HEAD = ("role", "pid", "name", "state", "parent", "resident MiB", "threads", "started")
@@ -118,7 +120,8 @@ def _numbers() -> list[int]:
 
 
 def _listener(path: str) -> int:
-    """Returns the service that listens on the socket, as the kernel has it; 0: none that is visible here."""
+    """Returns the process that listens on the socket, as the kernel has it: the service, or systemd, which has made the
+    socket for it. 0: none that is visible here."""
     if not os.path.exists(f"{path}.d/{MARKER}"):
         return 0  # another program's socket
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection, suppress(OSError):
@@ -143,7 +146,7 @@ def _role(pid: int, words: list[str], path: str, listener: int) -> str:
         return WORKER
     if "jitc.proxy.keeper" in words and _has(words, "--socket", path):
         return KEEPER
-    if pid == listener and words:
+    if pid == listener and words and os.path.basename(words[0]) not in _MANAGERS:
         return SERVICE
     if _MODULE in words[:4] or any(os.path.basename(one) == _COMMAND for one in words[:3]):
         return (RESPAWN if "--respawn" in words else SERVICE) if _serves(pid, words, path) else ""

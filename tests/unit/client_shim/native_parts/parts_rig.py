@@ -78,8 +78,9 @@ def providing(
     )
     kept = {name: value for name, value in os.environ.items() if name not in ("LOCAL_RANK", "XDG_CACHE_HOME")}
     told = {"PYTHONPATH": str(packages), "JITC_CACHE": str(cache), "CXX": str(cxx)}
+    heard = ["/usr/bin/env", "--default-signal=INT"]  # under nohup or in a background, processes ignore it
     return subprocess.Popen(
-        [sys.executable, "-S", "-c", program], env=kept | told | environ, text=True,
+        [*heard, sys.executable, "-S", "-c", program], env=kept | told | environ, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,7 @@ def test_a_full_disk(tmp_path: Path, packages: Path, torch: TorchBuild) -> None:
     program = ask.args[-1]  # type: ignore[index]
     ask.kill()
     ask.communicate()
-    code = f'mount -t tmpfs -o size=1M none {cache} && exec {ask.args[0]} -S -c "$0"'  # type: ignore[index]
+    code = f'mount -t tmpfs -o size=1M none {cache} && exec {sys.executable} -S -c "$0"'
     told = {"PYTHONPATH": str(packages), "JITC_CACHE": str(cache), "CXX": str(cxx), "PATH": os.environ["PATH"]}
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", f"{code}; ls {cache}/parts >&2", str(program)], env=told, text=True,

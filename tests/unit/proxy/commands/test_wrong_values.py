@@ -109,7 +109,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Config]]:
     """A service that would be started with these values, and no more."""
     accepted: list[Config] = []
 
-    def started(config: Config, *, replace: bool, keeper: None, left: None) -> None:
+    def started(config: Config, **_: object) -> None:
         accepted.append(config)
         raise OSError("accepted")
 
@@ -342,7 +342,7 @@ def test_a_listener_that_speaks_otherwise(
     thread.start()
     code, line = outcome(capsys, cli.main, ["status", "--socket", listener.getsockname()])
     thread.join(20)
-    assert (code, "something else than a jitc-proxyd" in line) == (3, True), line
+    assert (code, "the socket of something else" in line) == (3, True), line
     assert ("no place left" in line) == (not answer), line
 
 
@@ -353,7 +353,7 @@ def test_a_server_of_another_kind(words: list[str], tmp_path: Path, capsys: pyte
     server.start()
     code, line = outcome(capsys, cli.main, [*words, "--socket", str(tmp_path / "s")])
     server.stop(0).wait()
-    assert (code, "something else than a jitc-proxyd" in line) == (3, True), line
+    assert (code, "the socket of something else" in line) == (3, True), line
 
 
 def test_a_service_that_is_stopped(
