@@ -47,8 +47,6 @@ VERSIONS = {
     "worker": WORKER_VERSION,
 }
 _RUNNING = "programs of user {} are running; start jitc-proxyd with --users, or end them first"
-#: The most commands that wait for a fault or a verdict at a time.
-COMMANDS = 64
 #: Logs of a service without sessions, by user; OWN: of the service's.
 Left = dict[int, Log]
 OWN = -1
@@ -93,7 +91,6 @@ class Service:
         except BaseException:
             self._let_go()
             raise
-        self._commands = rpc.Waiting("jitc-command", COMMANDS)
         self._entrance: Entrance | None = None
         if users is not None or listener is not None:
             folder = config.private_directory()
@@ -276,7 +273,6 @@ class Service:
         with contextlib.ExitStack() as last:
             if self._health is not None:
                 last.callback(self._health.stop)
-            last.callback(self._commands.close)
             if self._server is not None:
                 last.callback(lambda server: server.stop(0.5).wait(), self._server)
             if self._entrance is not None:
@@ -290,7 +286,7 @@ class Service:
             return [tenant, *(others if sees_all else ())]
 
         rpc.add_node(tenant.node, server)
-        rpc.add_admin(AdminService(seen, self._commands), server)
+        rpc.add_admin(AdminService(seen, tenant.commands), server)
         coordinator = CoordinatorService(
             tenant.registry, tenant.faults, fault=tenant.coordinator.fault_reported, race=tenant.races.add
         )
@@ -304,7 +300,9 @@ class Service:
         own = str(self.config.private_directory() / f"s-{secrets.token_hex(4)}")
         before = os.umask(0o177)  # the socket is this user's from the moment it exists
         try:
-            self._server = rpc.serve(lambda server: self._serve(server, self.own, False), own)
+            self._server = rpc.serve(
+                lambda server: self._serve(server, self.own, False), own, largest=rpc.REQUEST_LIMIT
+            )
         finally:
             os.umask(before)
         os.rename(own, self.config.socket)

@@ -27,8 +27,12 @@ from .printable import printable
 #: Largest message: a batch of ops (the client keeps them far smaller) or of completions.
 MESSAGE_LIMIT = 32 << 20
 
+#: Largest request to the service: an environment, a report of a race.
+REQUEST_LIMIT = 256 << 10
+_RECEIVE = "grpc.max_receive_message_length"
+
 OPTIONS: list[tuple[str, Any]] = [
-    ("grpc.max_receive_message_length", MESSAGE_LIMIT),
+    (_RECEIVE, MESSAGE_LIMIT),
     ("grpc.max_send_message_length", MESSAGE_LIMIT),
     ("grpc.enable_http_proxy", 0),
     ("grpc.use_local_subchannel_pool", 1),
@@ -58,15 +62,20 @@ class Refused(Exception):
     """Raised after the call has been answered with a refusal."""
 
 
-def serve(add: Callable[[grpc.Server], None], socket: str, handlers: Any = ()) -> grpc.Server:
-    """Starts a server on the socket; add: what it serves besides handlers."""
+def serve(
+    add: Callable[[grpc.Server], None], socket: str, handlers: Any = (), largest: int = MESSAGE_LIMIT
+) -> grpc.Server:
+    """Starts a server on the socket; add: what it serves besides handlers; largest: bytes of a request."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = min(CONNECTIONS, soft // SHARE) if soft != resource.RLIM_INFINITY else CONNECTIONS
     server = grpc.server(
         ThreadPoolExecutor(THREADS, "jitc-rpc"),
         handlers=handlers,
         interceptors=[_OneLine()],
-        options=[*SERVER_OPTIONS, ("grpc.max_allowed_incoming_connections", most)],
+        options=[
+            *((name, largest if name == _RECEIVE else value) for name, value in SERVER_OPTIONS),
+            ("grpc.max_allowed_incoming_connections", most),
+        ],
         compression=grpc.Compression.NoCompression,
     )
     add(server)

@@ -120,7 +120,7 @@ class Entrance:
             found = self._servers.pop(key, None)
             if found is None:
                 path = str(self._folder / f"s-{secrets.token_hex(4)}")
-                found = (rpc.serve(add, path), path)
+                found = (rpc.serve(add, path, largest=rpc.REQUEST_LIMIT), path)
             self._servers[key] = found  # the newest one stands last
             oldest = [next(iter(self._servers))] if len(self._servers) > SERVERS else []
             ends = [self._servers.pop(one)[0] for one in oldest]

@@ -107,6 +107,6 @@ def _state(work: dict[str, Any], turns: dict[str, Any]) -> State:
 def _of_session(number: int, answer: Any) -> dict[str, Any]:
     try:
         sessions: list[dict[str, Any]] = json.loads(answer.json).get("sessions", []) if answer is not None else []
-    except ValueError:
+        return next((one for one in sessions if one.get("session") == number), {})
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return {}
-    return next((one for one in sessions if one.get("session") == number), {})

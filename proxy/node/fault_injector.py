@@ -37,6 +37,8 @@ from .session import Session
 _SIGNALS = {one.name: signal.Signals[one.signal] for one in FAULTS if one.carrier == "signal"}
 _HARMLESS = [one.name for one in FAULTS if one.harmless]
 _OF_SERVICE = [one.name for one in FAULTS if one.carrier == "service"]
+#: Faults that wait to fire.
+ARMED = 1000
 #: Faults that have fired and are listed; older ones are dropped.
 TOLD = 1000
 
@@ -74,14 +76,20 @@ class FaultInjector:
         self._told: deque[dict[str, Any]] = deque(maxlen=TOLD)
 
     def arm(self, gpu: int, fault: Any) -> Armed:
-        fault.number = next(self._numbers)
-        armed = Armed(gpu, fault)
+        own = Fault()  # the request that it came with need not be kept
+        own.CopyFrom(fault)
+        own.number = next(self._numbers)
+        armed = Armed(gpu, own)
         if armed.immediate() and fault.kind in _SIGNALS:
             return self._finish(armed, self._signal(gpu, fault.kind))
         if armed.immediate() and fault.kind in _OF_SERVICE:
             return self._finish(armed, self._behave(gpu, fault.kind))
         with self._lock:
-            self._armed.append(armed)
+            full = len(self._armed) >= ARMED
+            if not full:
+                self._armed.append(armed)
+        if full:
+            return self._finish(armed, f"refused: {ARMED} faults wait to fire already")
         with self._registry.changed:
             session = self._first_session(gpu)
         if session is not None:

@@ -40,5 +40,10 @@ def _of_session(number: int, answer: Any) -> dict[str, Any]:
         return next((one for one in sessions if one.get("session") == number), {})
     except (grpc.RpcError, grpc.FutureCancelledError):
         return {}
-    except (ValueError, AttributeError, TypeError):  # no worker's document: its user may have put it there
+    except (
+        ValueError,
+        AttributeError,
+        TypeError,
+        RecursionError,
+    ):  # no worker's document: its user may have put it there
         return {}

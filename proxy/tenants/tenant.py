@@ -36,8 +36,8 @@ from ..node.workers.watch import Watch
 from ..ranks.events import PendingValidation
 from ..recovery.coordinator import Coordinator
 
-#: The most programs of a tenant that wait for a worker at a time.
-ATTACHES = 256
+#: The most programs of a tenant that wait for a worker, and commands that wait for a fault or a verdict, at a time.
+ATTACHES, COMMANDS = 256, 64
 
 
 class Tenant:
@@ -69,7 +69,7 @@ class Tenant:
         self._idle = IdleWorkers(self.registry, self.supervisor)
         self.joins = JoinWatch(self.registry, config.hang_seconds)
         self._partings = Partings(self.registry)
-        self._attaches = rpc.Waiting("jitc-attach", ATTACHES)
+        self._attaches, self.commands = rpc.Waiting("jitc-attach", ATTACHES), rpc.Waiting("jitc-command", COMMANDS)
         self.node = NodeService(
             self.registry,
             self.supervisor,
@@ -169,3 +169,4 @@ class Tenant:
             last.callback(self.heartbeat.stop)
             last.callback(self.hangs.stop)
             last.callback(self._attaches.close)
+            last.callback(self.commands.close)

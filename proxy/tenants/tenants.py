@@ -13,13 +13,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from ..backends.base import Backend, HealthEvent
 from ..common.config import Config
 from ..common.rounds import Rounds
 from ..keeper import names
+from ..keeper.claim import foreign
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from ..keeper.owner import Owner
@@ -30,6 +31,8 @@ from .tenant import Tenant
 
 #: Tenants at a time, each with a few threads. The one that has rested for longest ends where another user comes.
 MOST = 64
+#: Users of whom reports are known.
+KNOWN = 512
 #: Time without a program until a tenant's spare workers end, and between looks.
 REST_SECONDS, LOOK_SECONDS = 60.0, 5.0
 
@@ -52,7 +55,7 @@ class Tenants:
         self._lock = threading.Lock()
         self._others: dict[int, Tenant] = {}
         self._making: dict[int, threading.Lock] = {}
-        self._made: set[int] = set()  # users whose logs the keeper has been given
+        self._made: dict[int, None] = {}  # users whose logs the keeper has been given, oldest first
         self._used = {own: time.monotonic()}
         self._closing = self._draining = self._moving = False
         self._resting = Rounds("jitc-tenants", 0.0 if config.keeps_idle else LOOK_SECONDS, self._rest)
@@ -99,12 +102,23 @@ class Tenants:
             owner = log.get("owner")
             if owner is not None:  # the service before ended while it made the tenant
                 tenant = self._tenant(Owner.of_record(owner), log)
-                found.append((tenant, tenant.begin(takes_over=True)))
+                try:
+                    found.append((tenant, tenant.begin(takes_over=True)))
+                except Exception as error:  # what a user has done to the own workers is no other user's affair
+                    why = f"user {tenant.user} cannot be taken over: {error!r}"
+                    print(f"jitc-proxyd: {why}", file=sys.stderr, flush=True)
+                    self._give_up(tenant)
         return found
+
+    def _give_up(self, tenant: Tenant) -> None:
+        self._forget(tenant)
+        with suppress(Exception):
+            tenant.stop()
+        self._keeper.drop([names.of_log(tenant.keeper.uid)])
 
     def carry_on(self, left: dict[int, Log]) -> None:
         """Gives the logs of a service without sessions, by user, to the keeper of this one."""
-        self._made |= left.keys()
+        self._made |= dict.fromkeys(left)
         for uid, log in left.items():
             carried = open_log(self._keeper, names.of_log(uid))
             carried.put("owner", log.get("owner"))
@@ -156,6 +170,7 @@ class Tenants:
 
     def _make(self, owner: Owner) -> Tenant:
         self._make_room()
+        self._forget_old_users()
         log = open_log(self._keeper, names.of_log(owner.uid))
         log.put("owner", owner.record())
         for gpu in self.own.registry.gpus:  # what a tenant has not seen itself
@@ -183,7 +198,7 @@ class Tenants:
         tenant = Tenant(config, self._backend, self._keeper.of(owner), log)
         with self._lock:
             tenant.node.draining, tenant.node.moving = self._draining, self._moving
-            self._made.add(owner.uid)
+            self._made[owner.uid] = self._made.pop(owner.uid, None)
             self._others[owner.uid] = tenant
             self._used[tenant] = time.monotonic()
         return tenant
@@ -193,13 +208,47 @@ class Tenants:
         with self._lock:
             if len(self._others) < MOST:
                 return
-            resting = [one for one in self._others.values() if not one.used()]
-        if not resting:
-            raise TooMany(f"programs of {MOST} users are running on this node; wait until one of them has ended")
-        longest = min(resting, key=lambda one: self._used[one])
-        self._forget(longest)
-        self.on_end(longest)
-        longest.stop()
+            resting = sorted(self._others.values(), key=lambda one: self._used[one])
+        for one in resting:
+            with self._lock:
+                own = self._making.setdefault(one.keeper.uid, threading.Lock())
+            if not own.acquire(blocking=False):  # its user comes just now
+                continue
+            try:
+                if self._ended_resting(one):
+                    return
+            finally:
+                own.release()
+        raise TooMany(f"programs of {MOST} users are running on this node; wait until one of them has ended")
+
+    def _ended_resting(self, tenant: Tenant) -> bool:
+        """Ends the tenant, unless it has programs, or has ended."""
+        with self._lock:
+            there = self._others.get(tenant.keeper.uid) is tenant
+        if not there or tenant.used():
+            return False
+        self._forget(tenant)
+        self.on_end(tenant)
+        tenant.stop()
+        return True
+
+    def _forget_old_users(self) -> None:
+        """Forgets the reports, and removes the folders, of users who were here longest ago, if there are many."""
+        with self._lock:
+            coming = {uid for uid, lock in self._making.items() if lock.locked()}
+            away = [uid for uid in self._made if uid not in self._others and uid not in coming]
+            old = away[: max(0, len(self._made) - KNOWN)]
+            for uid in old:
+                del self._made[uid]
+        if not old:
+            return
+        self._keeper.drop([names.of_log(uid) for uid in old])
+        folder = os.open(self._config.private_directory(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for uid in old:
+                foreign.remove(f"u{uid}", folder)
+        finally:
+            os.close(folder)
 
     def _forget(self, tenant: Tenant) -> None:
         with self._lock:
@@ -211,7 +260,9 @@ class Tenants:
         now = time.monotonic()
         for one in self.all():
             if one.used():
-                self._used[one] = now
+                with self._lock:
+                    if one in self._used:
+                        self._used[one] = now
             elif self._used.get(one, now) < now - REST_SECONDS:
                 one.supervisor.rest()
 

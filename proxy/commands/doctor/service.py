@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 import statistics
 import time
 from contextlib import suppress
@@ -64,11 +65,18 @@ def folder(context: Context) -> Finding:
 
 def _the_systems(path: Path) -> bool:
     """Returns whether root's service is on the system's socket and this user, who is another, will claim nothing."""
-    if str(path) != paths.SYSTEM_SOCKET or os.geteuid() == 0:
+    if os.geteuid() == 0 or not (str(path) == paths.SYSTEM_SOCKET or _shared(path)):
         return False
     for one in (path, path.with_name(f"{path.name}.d")):
         with suppress(OSError):
             return os.lstat(one).st_uid == 0
+    return False
+
+
+def _shared(path: Path) -> bool:
+    """Returns whether several users share the service there (--users)."""
+    with suppress(OSError):
+        return stat.S_IMODE(os.lstat(path.with_name(f"{path.name}.d")).st_mode) == 0o711
     return False
 
 
@@ -104,6 +112,8 @@ def service(context: Context) -> Finding:
     try:
         ask(path, "Status", StatusRequest(), _CALL_SECONDS)
     except CommandError as error:
+        if "--users" in str(error):
+            return bad(str(error), "ask its administrator, or start a service of your own (jitc run)")
         return bad(str(error), "see the service's own messages; if it is stopped, continue it (kill -CONT)")
     return good(f"a service answers on {path}, with protocol version {paths.PROTOCOL_VERSION} as here")
 

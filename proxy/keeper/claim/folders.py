@@ -12,11 +12,12 @@ import grp
 import os
 import pwd
 import re
-import shutil
 import stat
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+
+from . import foreign
 
 #: Enough to look names up in a folder and to ask about it, also where it cannot be listed.
 _HANDLE = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -96,7 +97,7 @@ def remove(folder: int, forms: Mapping[str, Form]) -> None:
         if form is None:
             continue
         if form is FOREIGN:
-            _remove_all(name, folder)
+            foreign.remove(name, folder)
             continue
         if not isinstance(form, Mapping):
             with contextlib.suppress(FileNotFoundError):
@@ -107,14 +108,6 @@ def remove(folder: int, forms: Mapping[str, Form]) -> None:
             empty = not os.listdir(below)
         if empty:
             os.rmdir(name, dir_fd=folder)
-
-
-def _remove_all(name: str, folder: int) -> None:
-    """Removes a folder with all that its user has put there, however much that is. Raises OSError."""
-    try:
-        shutil.rmtree(f"/proc/self/fd/{folder}/{name}")  # follows no links below
-    except RecursionError:
-        raise OSError(errno.ELOOP, f"folders in {name} lie too deep within each other") from None
 
 
 def _entries(folder: int, forms: Mapping[str, Form]) -> list[tuple[str, Form | None]]:

@@ -21,6 +21,7 @@ from typing import Any
 from .. import protocol
 from ..guard import guarded
 from ..owner import Owner, prefix_of
+from .become import become
 from .output import Output
 
 #: In the arguments of a process that is to be started: the descriptor on which it reports that it is ready, and that of
@@ -34,6 +35,7 @@ class Child:
     process: subprocess.Popen[bytes]
     connection: socket.socket
     prefix: str  # of the names of the memory that it may take (../owner.py)
+    output: Output | None  # None: it has the service's standard error
     end: int  # becomes readable when the process has ended
     until: int  # the other end of that pipe; -1: `end` is a pidfd
 
@@ -62,35 +64,38 @@ class Children:
         self, command: list[str], environment: dict[str, str], ready: int, output: int, owner: Owner | None = None
     ) -> int:
         """Starts a worker, as a process of its owner. Returns its process. Raises OSError."""
-        own = Output(self._select, owner.uid) if owner is not None else None
+        if owner is None:
+            return self._spawn(command, environment, (ready, output), owner, None)
+        own = Output(self._select, owner.uid)
         try:
-            return self._spawn(command, environment, ready, own.write if own is not None else output, owner)
+            return self._spawn(command, environment, (ready, own.write), owner, own)
         except BaseException:
-            if own is not None:
-                own.close()
+            own.close()
             raise
         finally:
-            if own is not None and own.write >= 0:
-                own.begun()
+            own.begun()
 
     def _spawn(
-        self, command: list[str], environment: dict[str, str], ready: int, output: int, owner: Owner | None
-    ) -> int:
+        self, command: list[str], environment: dict[str, str], ends: tuple[int, int], owner: Owner | None,
+        own: Output | None,
+    ) -> int:  # fmt: skip
+        """Starts it. ends: descriptors for its report that it is ready, and for its output."""
+        ready, output = ends
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         places = {READY: str(ready), KEEPER: str(theirs.fileno())}
         try:
             process = subprocess.Popen(
-                [places.get(one, one) for one in command], pass_fds=[ready, theirs.fileno()],
+                [*become(owner), *(places.get(one, one) for one in command)], pass_fds=[ready, theirs.fileno()],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/", env=environment,
-                start_new_session=True, **_identity(owner),
+                start_new_session=True,
             )  # fmt: skip
-        except (OSError, subprocess.SubprocessError) as error:
+        except OSError:
             ours.close()
-            raise error if isinstance(error, OSError) else OSError(errno.EPERM, str(error)) from None
+            raise
         finally:
             theirs.close()
         try:
-            child = Child(process, protocol.roomy(ours), prefix_of(owner), *self._watched(process.pid))
+            child = Child(process, protocol.roomy(ours), prefix_of(owner), own, *self._watched(process.pid))
         except OSError:  # no descriptor is left
             process.kill()
             process.wait()
@@ -127,6 +132,8 @@ class Children:
             return None
         del self._children[pid]
         self._hang_up(child.connection)
+        if child.output is not None:
+            child.output.close()
         for one in (child.end, child.until):
             if one >= 0:
                 os.close(one)
@@ -184,11 +191,6 @@ class Children:
             if child.until >= 0 and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 os.close(child.until)
                 child.until = -1
-
-
-def _identity(owner: Owner | None) -> dict[str, Any]:
-    """Returns the arguments by which a process is its owner's from its first instruction on."""
-    return {} if owner is None else {"user": owner.uid, "group": owner.gid, "extra_groups": list(owner.groups)}
 
 
 def _wakened() -> int:

@@ -26,7 +26,7 @@ class Output:
         self._select, self._lines, self._begun, self._uid = select, Lines(), b"", uid
         self._read, self.write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         os.set_blocking(self.write, True)
-        heard = guarded("a worker's output is not read", self._heard, self.close)
+        heard = guarded("a worker's output is not read", self._heard, self._end)
         try:
             select.register(self._read, selectors.EVENT_READ, heard)
         except BaseException:
@@ -36,10 +36,16 @@ class Output:
     def begun(self) -> None:
         """The worker has its end of it; the end here would keep the output from ever ending."""
         write, self.write = self.write, -1
-        os.close(write)
+        if write >= 0:
+            os.close(write)
 
     def close(self) -> None:
-        """Reads no more."""
+        """Reads no more: the worker has ended, and whoever has its end of the pipe by now is not it."""
+        if self._read >= 0:
+            self._heard()
+        self._end()
+
+    def _end(self) -> None:
         if self._read >= 0:
             self._select.unregister(self._read)
         self._release()
@@ -63,4 +69,4 @@ class Output:
                 text = printable(line.decode(errors="replace").rstrip(), LINE)
                 self._lines.say(f"worker of user {self._uid}: {text}")
         if not data:
-            self.close()
+            self._end()

@@ -15,6 +15,8 @@ from ..owner import prefix_in
 
 #: Pieces of memory that are held: what a new service is told of them must fit into a packet.
 KEPT = 6144
+#: Of these, what one user may have besides the service's own, and what is left to that one by all others.
+FOR_ONE, LEFT = KEPT // 4, 1024
 
 Reply = dict[str, Any]
 
@@ -31,14 +33,29 @@ class Shelf:
 
     def keep(self, name: str, descriptor: int, token: str) -> Reply:
         """Keeps a descriptor, which is the shelf's from then on; another one of that name is closed."""
-        if name not in self._kept and len(self._kept) >= KEPT:
+        if name not in self._kept and (why := self._full(prefix_in(name))):
             os.close(descriptor)
-            return {"error": f"jitc-keeper holds {KEPT} pieces of memory already; end some programs first"}
+            return {"error": f"{why} already; end some programs first"}
         before = self._kept.pop(name, -1)
         if before >= 0:
             os.close(before)
         self._kept[name], self._tokens[name] = descriptor, token
         return {"descriptor": descriptor}
+
+    def _full(self, prefix: str) -> str:
+        """Returns why there is no place for another piece of this user's; empty: there is one."""
+        if len(self._kept) >= KEPT:
+            return f"jitc-keeper holds {KEPT} pieces of memory"
+        if not prefix:
+            return ""
+        users = [prefix_in(one) for one in self._kept]
+        if users.count(prefix) >= FOR_ONE:
+            return f"jitc-keeper holds {FOR_ONE} pieces of memory of this user"
+        return (
+            f"jitc-keeper holds {KEPT - LEFT} pieces of memory of all users"
+            if len(users) - users.count("") >= KEPT - LEFT
+            else ""
+        )
 
     def drop(self, wanted: list[str]) -> Reply:
         for name in wanted:

@@ -88,18 +88,19 @@ class AdminService:
 
     def ReturnGpu(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
-        details = [one.return_gpu(request.gpu) for one in self._seen()]
-        return control_pb2.ReturnGpuReply(detail=details[0])
+        lost = [one for one in self._seen() if one.registry.gpus[request.gpu].lost] or self._seen()[:1]
+        details = [one.return_gpu(request.gpu) for one in lost]
+        return control_pb2.ReturnGpuReply(detail="; ".join(dict.fromkeys(details)))
 
-    def _concerned(self, gpu: int) -> Seen:
-        """Returns the tenant that a command about a GPU concerns: the first that has a session there, else the own."""
+    def _concerned(self, gpu: int) -> list[Seen]:
+        """Returns the tenants that a command about a GPU concerns: those that have a session there, else the own."""
         seen = self._seen()
-        return next((one for one in seen if one.registry.used(one.registry.gpus[gpu])), seen[0])
+        return [one for one in seen if one.registry.used(one.registry.gpus[gpu])] or [seen[0]]
 
     def _validate(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
         with self._waiting.seat(context, "ask again later"):
-            pending = self._concerned(request.gpu).validate(request.gpu)
+            pending = self._concerned(request.gpu)[0].validate(request.gpu)
             _wait(pending.done, request.wait_ms, context)
         if pending.refusal:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, pending.refusal)
@@ -120,17 +121,20 @@ class AdminService:
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"unknown phase {fault.phase!r}; known: {known}")
         if why := wrong_trigger(fault):
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, why)
-        faults = self._concerned(request.gpu).faults
+        injectors = [one.faults for one in self._concerned(request.gpu)]
         if request.wait_ms:
             with self._waiting.seat(context, "ask again later, or without --wait"):
-                armed = faults.arm(request.gpu, fault)
-                _wait(armed.done, request.wait_ms, context)
+                armed = [one.arm(request.gpu, fault) for one in injectors]
+                deadline = time.monotonic() + request.wait_ms / 1000
+                for one in armed:
+                    _wait(one.done, 1000 * max(0.0, deadline - time.monotonic()), context)
         else:
-            armed = faults.arm(request.gpu, fault)
-        fired = armed.done.is_set()
-        if armed.detail.startswith("refused"):
-            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, armed.detail)
-        return control_pb2.InjectReply(fired=fired, detail=armed.detail or "armed")
+            armed = [one.arm(request.gpu, fault) for one in injectors]
+        fired = all(one.done.is_set() for one in armed)
+        details = [one.detail for one in armed if one.detail]
+        if len(details) == len(armed) and all(one.startswith("refused") for one in details):
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, details[0])
+        return control_pb2.InjectReply(fired=fired, detail="; ".join(details) or "armed")
 
     def _check_gpu(self, gpu: int, context: Any) -> None:
         last = len(self._seen()[0].registry.gpus) - 1
@@ -139,7 +143,7 @@ class AdminService:
             refuse(context, grpc.StatusCode.NOT_FOUND, f"this node has no GPU {gpu}; {there} (jitc status)")
 
 
-def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
+def _wait(done: threading.Event, wait_ms: float, context: Any) -> None:
     """Waits until the event is set, the time is over or the caller has hung up."""
     deadline = time.monotonic() + wait_ms / 1000
     while not done.wait(min(0.5, max(0.0, deadline - time.monotonic()))):

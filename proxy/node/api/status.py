@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from ...ranks.states import SessionState
 from ...ranks.stats import stats_of
 from ...status import node as model
+from ...status.documents import document, mistakes
 from ..gpus import Gpu
 from ..registry import Registry
 from ..session import Session
@@ -92,9 +93,12 @@ def _gpu(tenant: Tenant, gpu: Gpu) -> model.GpuStatus:
 def _session(tenant: Tenant, session: Session, stats: dict[str, Any], waiting_for: str) -> model.SessionStatus:
     """Describes a session; without its worker's counters if they are no such ones, as a user's own worker may send."""
     try:
-        return _described(tenant, session, stats, waiting_for)
-    except (ValueError, TypeError, AttributeError):
-        return _described(tenant, session, {}, waiting_for)
+        found = _described(tenant, session, stats, waiting_for)
+        if not any(mistakes(document(found), model.SessionStatus)):
+            return found
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        pass
+    return _described(tenant, session, {}, waiting_for)
 
 
 def _described(tenant: Tenant, session: Session, stats: dict[str, Any], waiting_for: str) -> model.SessionStatus:

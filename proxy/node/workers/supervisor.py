@@ -22,6 +22,7 @@ from typing import Any
 from ...backends import KINDS
 from ...common.complaints import Complaints, scarce
 from ...common.config import Config
+from ...common.host_memory import kills_file
 from ...common.paths import op_socket
 from ...keeper.client import Keeper
 from ...keeper.line import KeeperLost
@@ -206,7 +207,8 @@ class Supervisor:
     def forget(self, pid: int, socket: str) -> int | None:
         """Forgets a process that has ended; socket: empty if unknown. Returns its exit status, if known."""
         for one in (socket, op_socket(socket)) if socket else ():
-            Path(one).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # another user may have put anything in its place
+                Path(one).unlink(missing_ok=True)
         self._log.delete(f"worker/{pid}")
         with contextlib.suppress(KeeperLost):
             return self._keeper.reap(pid)
@@ -277,15 +279,15 @@ class Supervisor:
             raise
 
     def _environment(self) -> dict[str, str]:
-        threads = str(self._config.operator_threads())
-        kept = environment.of_workers(os.environ, self._keeper.owner)
-        return kept | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, "PYTHONSAFEPATH": "1"}
+        own = environment.of_workers(os.environ, self._keeper.owner)
+        return own | environment.of_threads(self._config.operator_threads())
 
     def _ready(self, worker: Worker, pipe: int) -> None:
-        said = os.read(pipe, READY_BYTES).decode()
+        said = os.read(pipe, READY_BYTES).decode(errors="replace")
         if not said:
             return  # the worker has ended; the process watch says so too
-        worker.kills = said.removeprefix("ready").strip()
+        # A file that another user's worker names is not opened: it is in the service's control group, as the keeper is.
+        worker.kills = said.removeprefix("ready").strip() if self._keeper.owner is None else str(kills_file())
         self._count_kills(worker)
         with self._changed:
             if worker.machine.state is WorkerState.STARTING:

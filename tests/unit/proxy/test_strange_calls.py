@@ -88,9 +88,9 @@ def test_a_call_that_is_too_large(service: Service) -> None:
     with grpc.insecure_channel(f"unix:{service.config.socket}", options=unlimited) as link:
         inject = control_pb2_grpc.AdminStub(link).Inject
         with pytest.raises(grpc.RpcError) as told:
-            inject(control_pb2.InjectRequest(fault=control_pb2.Fault(kind="x" * rpc.MESSAGE_LIMIT)), timeout=20)
+            inject(control_pb2.InjectRequest(fault=control_pb2.Fault(kind="x" * rpc.REQUEST_LIMIT)), timeout=20)
     assert told.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert f"vs. {rpc.MESSAGE_LIMIT}" in told.value.details()
+    assert f"vs. {rpc.REQUEST_LIMIT}" in told.value.details()
     serves(service)
 
 

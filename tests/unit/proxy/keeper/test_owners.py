@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,8 @@ from jitc.proxy.keeper.admission import Admission
 from jitc.proxy.keeper.claim.socket_lock import SocketLock
 from jitc.proxy.keeper.client import Keeper
 from jitc.proxy.keeper.owner import Owner, prefix_in
-from jitc.proxy.keeper.process import programs
+from jitc.proxy.keeper.process import programs, shelf
+from jitc.proxy.keeper.process.become import become
 from jitc.proxy.keeper.process.children import KEEPER, READY
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root's keeper has workers of other users")
@@ -245,11 +247,41 @@ def test_without_an_admission_nobody_else_is_let_in(place: Place) -> None:
     own.close()
 
 
-def test_a_user_that_cannot_be_is_refused(place: Place) -> None:
-    """A group that the kernel does not take: the keeper says so, and goes on."""
+def test_a_user_that_cannot_be(place: Place) -> None:
+    """A group that the kernel does not take: the worker ends with a reason, and the keeper goes on."""
     read, write = os.pipe()
-    with pytest.raises(OSError, match=r".+"):
-        place.keeper.of(Owner(1001, 1001, (2**32 - 1,))).spawn(["/bin/true"], {}, write)
-    for one in (read, write):
-        os.close(one)
+    pid = place.keeper.of(Owner(1001, 1001, (2**32 - 1,))).spawn(["/bin/true"], {}, write)
+    os.close(write)
+    assert os.read(read, 10) == b""
+    os.close(read)
+    until(lambda: place.keeper.reap(pid) is not None, 20, "it has ended")
+    until(lambda: "worker of user 1001: " in place.log.read_text(), 20, "its reason is there")
     place.worker(place.keeper.of(ANN), "true")
+
+
+def test_the_keeper_waits_for_nothing_of_a_users(place: Place) -> None:
+    """A user may stop a process as soon as it is the user's: what was started is root's until then."""
+    [process] = [one for one in become(ANN) if "setresuid" in one]
+    assert become(None) == [] and process.index("setgroups") < process.index("setresgid") < process.index("setresuid")
+    descriptors = len(os.listdir(f"/proc/{place.keeper.pid}/fd"))
+    pid = place.worker(place.keeper.of(ANN), "true")
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: place.keeper.reap(pid) is not None, 20, "it has ended")
+    assert len(os.listdir(f"/proc/{place.keeper.pid}/fd")) == descriptors, "its output is closed, too"
+
+
+def test_one_user_leaves_places_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also several of them together leave some to the service's own user."""
+    for name, value in (("KEPT", 10), ("FOR_ONE", 3), ("LEFT", 4)):
+        monkeypatch.setattr(shelf, name, value)
+    one = shelf.Shelf()
+
+    def keeps(name: str) -> bool:
+        return "descriptor" in one.keep(name, os.open(os.devnull, os.O_RDONLY), "")
+
+    assert [keeps(f"u1/{number}") for number in range(4)] == [True] * 3 + [False]
+    assert [keeps(f"u2/{number}") for number in range(4)] == [True] * 3 + [False]
+    assert not keeps("u3/0"), "two users have all that is theirs"
+    assert [keeps(str(number)) for number in range(5)] == [True] * 4 + [False]
+    assert keeps("u1/0"), "in place of what is there"
+    one.drop(one.names())

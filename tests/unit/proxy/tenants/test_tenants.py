@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from standin_client import config, started
 from toolkit.program import ProgramProcess
@@ -22,6 +23,7 @@ from jitc.proxy.backends.base import HealthEvent
 from jitc.proxy.common import rpc
 from jitc.proxy.front import entrance
 from jitc.proxy.keeper.admission import UnknownUser
+from jitc.proxy.keeper.claim import foreign
 from jitc.proxy.keeper.log import Log
 from jitc.proxy.keeper.peer import Peer
 from jitc.proxy.node.take_over import OtherOptions
@@ -144,6 +146,18 @@ def test_there_is_a_limit(shared: Service, monkeypatch: pytest.MonkeyPatch) -> N
     assert json.loads(asked(shared, ANN))["gpus"]
 
 
+def test_there_is_a_limit_to_what_is_known(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user who was here longest ago goes, with the folder; who has a tenant stays."""
+    monkeypatch.setattr(module, "KNOWN", 2)
+    monkeypatch.setattr(module, "MOST", 1)
+    for number in range(1, 6):
+        shared.tenants.of(Peer(0, 1000 + number, 1000 + number, ()))
+    assert len(shared.tenants.users()) <= 3 and 1005 in shared.tenants.users()
+    assert {one.name for one in Path(f"{shared.config.socket}.d").glob("u*")} == {
+        f"u{uid}" for uid in shared.tenants.users()
+    }
+
+
 def test_servers_that_nobody_needs(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest ends; who needs it again gets another one."""
     monkeypatch.setattr(entrance, "SERVERS", 2)
@@ -189,7 +203,11 @@ def test_what_a_workers_user_may_have_sent(shared: Service, monkeypatch: pytest.
     ann = shared.tenants.of(ANN)
     request = control_pb2.AttachRequest(gpu=0, pid=1, rank=0, world_size=1)
     session: Session = ann.registry.add(request)
-    for strange in ({"memory_used": "much"}, {"boundary": None}, {"turns": [1]}, {"boundary_phases": 3}):
+    turns = {"moved_out": 3, "bytes": "many", "seconds": [], "waits": "x"}
+    for strange in (
+        {"memory_used": "much"}, {"boundary": None}, {"turns": [1]}, {"boundary_phases": 3}, {"boundary": float("inf")},
+        {"turns": turns},
+    ):  # fmt: skip
         monkeypatch.setattr(status, "stats_of", lambda _, strange=strange: {session.number: strange})
         document: dict[str, Any] = json.loads(asked(shared, BOB))
         [shown] = document["gpus"][0]["sessions"]
@@ -280,6 +298,87 @@ def test_what_a_user_leaves_in_the_folder_goes(folder: Path) -> None:
         (own / "images").rmdir()
         (own / "images").symlink_to(kept)
     assert (kept / "file").exists()
+
+
+def deep(folder: Path, levels: int) -> None:
+    """Makes folders within each other, deeper than a path can be."""
+    before = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(folder)
+        for _ in range(levels):
+            os.mkdir("x")
+            os.chdir("x")
+        Path("file").touch()
+    finally:
+        os.chdir(before)
+        os.close(before)
+
+
+def test_a_very_deep_folder_goes_too(folder: Path) -> None:
+    with started(Service(config(folder, users="1001"))) as one:
+        deep(one.tenants.of(ANN).config.workers_directory(), 3000)
+
+
+def test_a_folder_that_cannot_be_removed_keeps_no_service_away(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Because it is too large: the next service starts, and removes more of it."""
+    with monkeypatch.context() as hasty:
+        hasty.setattr(foreign, "SECONDS", -1.0)
+        first = Service(config(folder, users="1001"))
+        first.start()
+        (first.tenants.of(ANN).config.workers_directory() / "x").mkdir()
+        first.keeper.end(leaves_folder=True)  # the service, and not the keeper, removes what is there
+        first.stop()
+    assert "of another user, cannot be removed yet" in capfd.readouterr().err
+    assert list(Path(f"{folder}/s.d").glob("u1001.*"))
+    with started(Service(config(folder, users="1001"))) as second:
+        assert second.tenants.of(ANN)
+
+
+def test_a_user_who_cannot_be_taken_over_is_no_other_users_affair(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first = Service(config(folder, users="1001,1002"))
+    first.start()
+    programs = {}
+    for peer in (ANN, BOB):
+        tenant, program = first.tenants.of(peer), ProgramProcess(first.config.socket, as_user(peer.uid))
+        session = tenant.registry.add(control_pb2.AttachRequest(gpu=0, pid=1, program=program.ticket))
+        session.machine.fire(SessionEvent.OPENED)
+        tenant.registry.note(session)
+        assert tenant.keeper.watch(program.ticket)
+        programs[peer] = program
+    first.leave()
+    begin = Tenant.begin
+
+    def fails(self: Tenant, takes_over: bool) -> Any:
+        if self.keeper.uid == ANN.uid:
+            raise IsADirectoryError(21, "Is a directory")
+        return begin(self, takes_over)
+
+    monkeypatch.setattr(Tenant, "begin", fails)
+    with started(Service(config(folder, users="1001,1002"))) as second:
+        assert [one.keeper.uid for one in second.tenants.all()] == [0, BOB.uid]
+        assert "user 1001 cannot be taken over: IsADirectoryError" in capfd.readouterr().err
+        for program in programs.values():
+            program.kill()
+
+
+def test_a_socket_s_name_that_is_a_folder(shared: Service) -> None:
+    """A worker is forgotten whatever its user has put in the place of its socket."""
+    ann = shared.tenants.of(ANN)
+    path = ann.config.workers_directory() / "w1"
+    path.mkdir()
+    ann.registry.log.put("worker/77", {"socket": str(path)})
+    assert ann.supervisor.forget(77, str(path)) is None
+    assert ann.registry.log.get("worker/77") is None
+
+
+def test_requests_are_small(shared: Service) -> None:
+    with rpc.channel(shared.config.socket) as link, pytest.raises(grpc.RpcError) as refused:
+        rpc.admin(link).Inject(control_pb2.InjectRequest(fault=control_pb2.Fault(kind="x" * (1 << 20))), timeout=60)
+    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 def test_a_call_in_the_end_is_refused(shared: Service) -> None:
