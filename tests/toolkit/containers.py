@@ -218,7 +218,13 @@ class Container:
         return document
 
     def report(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self.execute("jitc", "report", "--json"))["recoveries"]
+        """What `jitc report` says in it, once there is a service: one without programs may be beginning anew."""
+
+        def told() -> str | None:
+            said = self.execute("jitc", "report", "--json", check=False)
+            return said if said.startswith("{") else None
+
+        found: list[dict[str, Any]] = json.loads(until(told, 60, "a service reports"))["recoveries"]
         return found
 
 
