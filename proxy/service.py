@@ -82,8 +82,8 @@ class Service:
         )
         try:
             self._check_users(users)
-            self._admit(users)
             log = self._log(left)
+            self._admit(users)  # the keeper may be another one by now
             self.own, backend = self._own_tenant(config, backend, log)
             self.config, self.backend = self.own.config, backend
             self.tenants = Tenants(config, backend, self.own)
@@ -126,11 +126,7 @@ class Service:
 
     def _check_users(self, users: Admission | None) -> None:
         """Raises OtherOptions if the service before has served programs that this one could not."""
-        others = self._logs_of_others() if users is None and self.takes_over else {}
-        running = [uid for uid, log in others.items() if has_sessions(log)]
-        for log in others.values():
-            log.close()
-        if running:
+        if users is None and self.takes_over and (running := self._others_with_sessions()):
             raise OtherOptions(_RUNNING.format(running[0]))
 
     def _admit(self, users: Admission | None) -> None:
@@ -141,7 +137,7 @@ class Service:
     def _log(self, left: Left) -> Log:
         """Returns the log of the service's own user, with what is left of the one before."""
         log, own = open_log(self.keeper), left.get(OWN)
-        if self.takes_over and not self._has_sessions(log):
+        if self.takes_over and not (has_sessions(log) or self._others_with_sessions()):
             left[OWN] = own = log
             left |= self._logs_of_others()
             log = self._begin_anew()
@@ -155,10 +151,11 @@ class Service:
             backend = open_backend(noted)
         return Tenant(noted, backend, self.keeper, log), backend
 
-    def _has_sessions(self, log: Log) -> bool:
+    def _others_with_sessions(self) -> list[int]:
+        """Returns the other users whose programs the service before has served."""
         others = self._logs_of_others()
         try:
-            return any(has_sessions(one) for one in (log, *others.values()))
+            return [uid for uid, log in others.items() if has_sessions(log)]
         finally:
             for one in others.values():
                 one.close()

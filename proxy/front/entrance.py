@@ -42,8 +42,7 @@ class Entrance:
         users: Admission | None, admins: Admission | None, listener: socket.socket | None = None,
     ) -> None:  # fmt: skip
         """folder: the service's private one. users: None: the service's own alone. listener: a socket of systemd's,
-        which it keeps. Whatever the process makes is its own from now on: several threads make
-        sockets and folders."""
+        which it keeps. Whatever the process makes is its own from now on: several threads make sockets and folders."""
         os.umask(0o077)
         self._folder, self._tenants, self._serve = folder, tenants, serve
         self._users, self._admins, self._given = users, admins, listener

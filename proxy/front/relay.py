@@ -3,11 +3,10 @@
 gRPC for Python can neither say who its peer is nor serve on a socket that is listening already. The relay does both,
 and passes the bytes on, unread. Control calls come through it, streams of ops do not.
 
-Called by: entrance.py. Promises: who connects is known before a byte of that
-connection reaches a server; however much or little one connection sends or reads, the relay keeps at most CHUNK bytes
-of each of its directions; nobody takes all places, and no user's route keeps that of another one waiting; the end of
-one side is the end of the other, and half an end is passed on as that; no exception ends the relay; after stop()
-nothing of it is left but the name of its socket.
+Called by: entrance.py. Promises: who connects is known before a byte of that connection reaches a server; however much
+or little one connection sends or reads, the relay keeps at most CHUNK bytes of each of its directions; nobody takes all
+places, and no user's route keeps that of another one waiting; the end of one side is the end of the other, and half an
+end is passed on as that; no exception ends the relay; after stop() nothing of it is left but the name of its socket.
 """
 
 from __future__ import annotations

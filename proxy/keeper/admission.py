@@ -2,9 +2,9 @@
 
 A list has words between commas: a user's name or number, @ and a group's name or number, or * for everybody.
 
-Called by: the command line (`--users`), the relay's owner, the keeper, which admits the same people. Promises: a list
-that is accepted means the same until the service ends, since names are looked up once; root is always admitted; never
-admitted is a user whom the kernel can name only by its overflow number, as it does with users of another user
+Called by: the command line (`--users`), the entrance (../front), the keeper, which admits the same people. Promises: a
+list that is accepted means the same until the service ends, since names are looked up once; root is always admitted;
+never admitted is a user whom the kernel can name only by its overflow number, as it does with users of another user
 namespace, and neither does that number count as a group.
 """
 
@@ -14,7 +14,7 @@ import functools
 import grp
 import pwd
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,22 +96,30 @@ def overflow(kind: str) -> int:
 
 
 def _user(word: str) -> int:
-    try:
-        number = _number(word, word)
-        number = pwd.getpwnam(word).pw_uid if number is None else number
-    except (KeyError, ValueError) as error:
-        raise _unknown(error, f"there is no user {_shown(word)}: give {_FORMS} (id -u prints a number)") from None
-    return _seen(number, "uid", word)
+    unknown = f"there is no user {_shown(word)}: give {_FORMS} (id -u prints a number)"
+    return _looked_up(word, word, "uid", lambda name: pwd.getpwnam(name).pw_uid, unknown)
 
 
 def _group(word: str) -> int:
     name = word.removeprefix(GROUP)
-    try:
-        number = _number(name, word)
-        number = grp.getgrnam(name).gr_gid if number is None else number
-    except (KeyError, ValueError) as error:
-        raise _unknown(error, f"there is no group {_shown(name)}: give {_FORMS} (id -G prints numbers)") from None
-    return _seen(number, "gid", word)
+    unknown = f"there is no group {_shown(name)}: give {_FORMS} (id -G prints numbers)"
+    return _looked_up(word, name, "gid", lambda name: grp.getgrnam(name).gr_gid, unknown)
+
+
+def _looked_up(word: str, name: str, kind: str, find: Callable[[str], int], unknown: str) -> int:
+    """Returns the number, unless it is the one that would let nobody in. unknown: the text for a name without one."""
+    number = _number(name, word)
+    if number is None:
+        try:
+            number = find(name)
+        except (KeyError, ValueError):
+            raise UnknownUser(unknown) from None
+    if number == overflow(kind):
+        raise UnknownUser(
+            f"{_shown(word)} is {number}, by which the kernel names everyone whom it cannot name: "
+            "give a user or group with a number of its own"
+        )
+    return number
 
 
 def _number(text: str, word: str) -> int | None:
@@ -121,20 +129,6 @@ def _number(text: str, word: str) -> int | None:
     if len(text) > len(str(LARGEST)) or int(text) > LARGEST:
         raise UnknownUser(f"{_shown(word)} is too large a number: give one from 0 to {LARGEST}")
     return int(text)
-
-
-def _seen(number: int, kind: str, word: str) -> int:
-    """Returns the number, unless it is the one that would let nobody in."""
-    if number == overflow(kind):
-        raise UnknownUser(
-            f"{_shown(word)} is {number}, by which the kernel names everyone whom it cannot name: "
-            "give a user or group with a number of its own"
-        )
-    return number
-
-
-def _unknown(error: Exception, text: str) -> UnknownUser:
-    return error if isinstance(error, UnknownUser) else UnknownUser(text)
 
 
 def _shown(text: str) -> str:

@@ -1,8 +1,8 @@
 """The tenants of a service that several users share: each is made when its user comes, and rests when nobody needs it.
 
-Called by: service.py (the users of the service before), ../front/entrance.py (a user comes). Promises:
-a user has one tenant at a time, which is complete when of() returns; users wait for no other user's tenant; one that
-nobody has used for a while has no processes.
+Called by: service.py (the users of the service before), ../front/entrance.py (a user comes). Promises: a user has one
+tenant at a time, which is complete when of() returns; users wait for no other user's tenant; one that nobody has used
+for a while has no processes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
 from ..backends.base import Backend, HealthEvent
@@ -26,7 +26,7 @@ from ..keeper.log import Log
 from ..keeper.owner import Owner
 from ..keeper.peer import Peer
 from ..node.session import Session
-from ..node.take_over import carry_on, note_options, open_log
+from ..node.take_over import carry_on, has_sessions, note_options, open_log
 from .tenant import Tenant
 
 #: Tenants at a time, each with a few threads. The one that has rested for longest ends where another user comes.
@@ -95,19 +95,23 @@ class Tenants:
             return found
 
     def take_over(self) -> list[tuple[Tenant, list[Session]]]:
-        """Makes the tenants of the service before. Returns them, with their sessions, which resume() continues."""
+        """Makes the tenants of the service before that have sessions or workers; others are made when their users come.
+        Returns them, with their sessions, which resume() continues."""
         found = []
         for uid in names.logged_users(self._keeper.kept):
             log = open_log(self._keeper, names.of_log(uid))
-            owner = log.get("owner")
-            if owner is not None:  # the service before ended while it made the tenant
-                tenant = self._tenant(Owner.of_record(owner), log)
-                try:
-                    found.append((tenant, tenant.begin(takes_over=True)))
-                except Exception as error:  # what a user has done to the own workers is no other user's affair
-                    why = f"user {tenant.user} cannot be taken over: {error!r}"
-                    print(f"jitc-proxyd: {why}", file=sys.stderr, flush=True)
-                    self._give_up(tenant)
+            owner = log.get("owner")  # None: the service before ended while it made the tenant
+            if owner is None or not (has_sessions(log) or log.entries("worker/")):
+                self._made[uid] = None
+                log.close()
+                continue
+            tenant = self._tenant(Owner.of_record(owner), log)
+            try:
+                found.append((tenant, tenant.begin(takes_over=True)))
+            except Exception as error:  # what a user has done to the own workers is no other user's affair
+                why = f"user {tenant.user} cannot be taken over: {error!r}"
+                print(f"jitc-proxyd: {why}", file=sys.stderr, flush=True)
+                self._give_up(tenant)
         return found
 
     def _give_up(self, tenant: Tenant) -> None:
@@ -150,11 +154,15 @@ class Tenants:
 
     def stop(self) -> None:
         """Ends the other users' tenants, even if one cannot be ended."""
-        self._end([one.stop for one in self._all_for_good()])
+        with ExitStack() as ends:
+            for one in self._all_for_good():
+                ends.callback(one.stop)
 
     def leave(self) -> None:
         """Leaves them to another service."""
-        self._end([one.leave for one in self._all_for_good()])
+        with ExitStack() as ends:
+            for one in self._all_for_good():
+                ends.callback(one.leave)
 
     # -- parts ------------------------------------------------------------------------------------
 
@@ -275,16 +283,6 @@ class Tenants:
             with lock:
                 pass
         return self.all()[1:]
-
-    def _end(self, ends: list[Callable[[], None]]) -> None:
-        failed: BaseException | None = None
-        for end in reversed(ends):
-            try:
-                end()
-            except BaseException as error:
-                failed = failed or error
-        if failed is not None:
-            raise failed
 
 
 def make_folder(config: Config, owner: Owner) -> None:

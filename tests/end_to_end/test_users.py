@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from toolkit import users
 from toolkit.fakes import fake_options, fake_system
-from toolkit.job import ROOT, Script
+from toolkit.job import PRELOAD, ROOT, Script
 from toolkit.jobs import JOBS
 from toolkit.lockstep import Lockstep, finish_all
 from toolkit.pace import PACED
@@ -30,6 +30,7 @@ Reference = Callable[[Script, str], list[Record]]
 ANN, BOB, EVE = 1001, 1002, 1003
 GROUP = 7000
 STEPS = 30
+SUM = "import torch; print(torch.ones(3, device='cuda').sum().item(), flush=True)"
 TRAINING = ROOT / "tests" / "end_to_end" / "cuda_training.py"
 SCRIPT = replace(JOBS["gpt"].with_arguments("--steps", str(STEPS)), around=PACED)
 
@@ -78,6 +79,10 @@ class Node:
 @pytest.fixture
 def node(workplace: Workplace) -> Iterator[Node]:
     yield Node(workplace, "--users", f"{ANN},{BOB}")
+
+
+def preloaded(node: Node) -> dict[str, str]:
+    return {**node.service.env, "LD_PRELOAD": str(PRELOAD)}
 
 
 def user_of(path: Path) -> int:
@@ -129,7 +134,17 @@ def test_the_next_service_serves_all_users(how: str, node: Node, reference: Refe
         job.let_go()
         assert_identical(job.job.finish().successful().records, reference(SCRIPT, "cuda"))
     if how == "replaced":
-        service.replace()  # without a job: it begins anew, and knows of the reports all the same
+        service.replace()  # without a job: it begins anew, and knows of the reports, and of its users, all the same
+        program = [
+            *as_user(BOB),
+            sys.executable,
+            "-c",
+            "import torch; print(torch.ones(3, device='cuda').sum().item())",
+        ]
+        said = subprocess.run(
+            program, check=True, capture_output=True, text=True, env=preloaded(node), timeout=patient(60)
+        )
+        assert said.stdout == "3.0\n", said.stderr
     assert [one["outcome"] for one in node.recoveries(ANN)] == ["recovered"]
     assert node.recoveries(BOB) == []
 
@@ -228,10 +243,8 @@ def test_groups_and_administrators(workplace: Workplace) -> None:
     node = Node(workplace, "--users", f"@{GROUP},{BOB}", "--admins", str(BOB))
     assert node.jitc(EVE, "status", groups=(GROUP,)).returncode == 0
     assert node.jitc(EVE, "status").returncode != 0
-    simple = "import torch; print(torch.ones(3, device='cuda').sum().item()); input()"
-    words = [*as_user(ANN, groups=(5, GROUP)), sys.executable, "-c", simple]
-    preloaded = {**node.service.env, "LD_PRELOAD": str(users.needed()[0] / "interpose/lib/libjitc_interpose.so")}
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=preloaded) as program:
+    words, env = [*as_user(ANN, groups=(5, GROUP)), sys.executable, "-c", f"{SUM}; input()"], preloaded(node)
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == "3.0\n"
         [seen] = node.sessions(BOB)

@@ -8,7 +8,6 @@ then stays, under a name of its own, with a line.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import secrets
 import stat
@@ -42,16 +41,15 @@ def remove(name: str, parent: int) -> None:
 
 def _empty(top: int, deadline: float) -> None:
     """Removes the entries. Folders are moved to the top and emptied there, so that their depth does not matter."""
-    numbers = itertools.count()
     while entries := os.listdir(top):
         for name in entries:
             if time.monotonic() > deadline:
                 return
             with contextlib.suppress(OSError):  # as much as can be
-                _take_apart(name, top, numbers, deadline)
+                _take_apart(name, top, deadline)
 
 
-def _take_apart(name: str, top: int, numbers: itertools.count[int], deadline: float) -> None:
+def _take_apart(name: str, top: int, deadline: float) -> None:
     if not stat.S_ISDIR(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=top)
         return
@@ -62,7 +60,7 @@ def _take_apart(name: str, top: int, numbers: itertools.count[int], deadline: fl
                 return
             with contextlib.suppress(OSError):
                 if stat.S_ISDIR(os.stat(inner, dir_fd=folder, follow_symlinks=False).st_mode):
-                    os.rename(inner, f"{secrets.token_hex(8)}{next(numbers)}", src_dir_fd=folder, dst_dir_fd=top)
+                    os.rename(inner, secrets.token_hex(16), src_dir_fd=folder, dst_dir_fd=top)
                 else:
                     os.unlink(inner, dir_fd=folder)
     finally:

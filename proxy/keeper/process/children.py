@@ -53,9 +53,6 @@ class Children:
         self._children: dict[int, Child] = {}
         self._woken = -1
 
-    def numbers(self) -> list[int]:
-        return sorted(self._children)
-
     def prefixes(self) -> dict[str, str]:
         """Returns of each worker's number to whom the process belongs (../owner.py)."""
         return {str(pid): child.prefix for pid, child in sorted(self._children.items())}

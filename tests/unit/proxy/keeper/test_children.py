@@ -51,6 +51,9 @@ class Keeper:
         os.close(read)
         return pid
 
+    def numbers(self) -> list[int]:
+        return [int(one) for one in self.children.prefixes()]
+
     def look(self, seconds: float = 0.1) -> None:
         for key, _ in self.selector.select(seconds):
             key.data()
@@ -87,12 +90,12 @@ def test_an_end_is_seen_and_keeps_its_number(keeper: Keeper) -> None:
     pid = keeper.spawn(WAITS, 2)
     descriptor = keeper.children.descriptor(pid)
     assert descriptor is not None and not processes.ended(descriptor)
-    assert keeper.children.reap(pid) is None and keeper.children.numbers() == [pid]
+    assert keeper.children.reap(pid) is None and keeper.numbers() == [pid]
     keeper.children.signal(pid, signal.SIGTERM, descriptor)
     keeper.until_ended(descriptor)
-    assert keeper.children.numbers() == [pid]
+    assert keeper.numbers() == [pid]
     assert keeper.children.reap(pid) == -signal.SIGTERM
-    assert keeper.children.numbers() == [] and keeper.children.descriptor(pid) is None
+    assert keeper.numbers() == [] and keeper.children.descriptor(pid) is None
     assert keeper.children.reap(pid) is None
 
 
@@ -150,7 +153,7 @@ def test_what_a_worker_must_not_say_ends_its_connection_alone(packet: bytes, kee
     pid = keeper.spawn([sys.executable, "-c", says, READY, KEEPER, packet.decode()], 2)
     descriptor = keeper.children.descriptor(pid)
     assert descriptor is not None and not processes.ended(descriptor), "its connection has not ended"
-    assert keeper.children.numbers() == [pid]
+    assert keeper.numbers() == [pid]
 
 
 def test_no_more_than_a_packet_carries() -> None:
