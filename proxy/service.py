@@ -26,6 +26,7 @@ from .common.paths import BOARD_VERSION, JOURNAL_VERSION, PROTOCOL_VERSION, WORK
 from .front.entrance import Entrance
 from .keeper import names, protocol
 from .keeper.admission import Admission
+from .keeper.backup import Backup
 from .keeper.claim.socket_lock import SocketLock
 from .keeper.client import Keeper
 from .keeper.launch import open_keeper
@@ -33,7 +34,7 @@ from .keeper.log import Log
 from .node.api.admin import AdminService
 from .node.api.coordinator import CoordinatorService
 from .node.registry import Registry
-from .node.take_over import OtherOptions, carry_on, has_sessions, note_options, open_log
+from .node.take_over import OtherOptions, carry_on, fits, has_sessions, note_options, open_log
 from .tenants.tenant import Tenant
 from .tenants.tenants import Tenants
 
@@ -62,12 +63,14 @@ class Service:
 
     def __init__(
         self, config: Config, *, replace: bool = False, keeper: Keeper | None = None, left: Left | None = None,
-        listener: socket.socket | None = None,
+        listener: socket.socket | None = None, backup: Backup | None = None, kept: dict[str, int] | None = None,
     ) -> None:  # fmt: skip
         """Makes the service. replace: a service that is already serving stands by until this one serves; keeper: of
         this process, which has stood by, and goes on; left: what this process knew before it began anew; listener:
-        a socket of systemd's, which the service owns from now on. Raises UnknownUser, too."""
+        a socket of systemd's, which the service owns from now on; kept: what a keeper that has ended has held, as
+        descriptors of the caller's by name. Raises UnknownUser, too."""
         left = dict(left or {})
+        self.backup = backup or Backup()
         users = Admission.of(config.users) if config.users else None
         admins = Admission.of(config.admins) if config.admins else None
         self.config = config
@@ -77,9 +80,7 @@ class Service:
         self._socket_lock = SocketLock(config.socket, config.private_directory(), given=listener is not None)
         if keeper is not None:
             self._socket_lock.share()
-        self.keeper, self.takes_over = (
-            (keeper, True) if keeper is not None else open_keeper(self._socket_lock, VERSIONS, replace)
-        )
+        self.keeper, self.takes_over = (keeper, True) if keeper is not None else self._open_keeper(replace, kept)
         try:
             self._check_users(users)
             log = self._log(left)
@@ -143,7 +144,12 @@ class Service:
             log = self._begin_anew()
         if own is not None:
             carry_on(own, log)
+        log.put("versions", VERSIONS)
         return log
+
+    def _open_keeper(self, replace: bool, kept: dict[str, int] | None = None) -> tuple[Keeper, bool]:
+        usable = kept if kept and fits(kept, VERSIONS) else {}
+        return open_keeper(self._socket_lock, VERSIONS, replace, self.backup, usable)
 
     def _own_tenant(self, config: Config, backend: Backend, log: Log) -> tuple[Tenant, Backend]:
         noted = note_options(config, log, backend.gpus[0].memory_total, backend.worker_overhead)
@@ -167,7 +173,7 @@ class Service:
         """Opens a new keeper: the previous service had no sessions, and nothing worth keeping but its reports."""
         self.keeper.end(leaves_folder=True)
         self._socket_lock.close()
-        self.keeper, self.takes_over = open_keeper(self._socket_lock, VERSIONS, replace=False)
+        self.keeper, self.takes_over = self._open_keeper(replace=False)
         return open_log(self.keeper)
 
     def _let_go(self) -> None:
@@ -248,6 +254,7 @@ class Service:
         that begin now wait for it."""
         with contextlib.ExitStack() as last:  # the first entered is done last
             last.callback(self._socket_lock.close if leaves_folder else self._socket_lock.release)
+            last.callback(self.backup.clear)
             last.callback(self.keeper.end, leaves_folder)
             last.callback(self.own.stop)
             last.callback(self.tenants.stop)
@@ -262,9 +269,10 @@ class Service:
             last.callback(self.tenants.leave)
             last.callback(self._stop_answering)
 
-    def abandon(self) -> None:
-        """Removes what is left after the keeper's end: workers have ended, and nothing in memory is of use."""
-        self._socket_lock.release()
+    def ends_of_workers(self) -> list[int]:
+        """Returns descriptors of this process's that become readable when the workers have ended."""
+        found = [worker.own_descriptor() for one in self.tenants.all() for worker in one.supervisor.workers()]
+        return [one for one in found if one >= 0]
 
     def _stop_answering(self) -> None:
         with contextlib.ExitStack() as last:

@@ -11,35 +11,24 @@ that one cannot.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
-import resource
-import signal
 import sys
-import threading
 from typing import TYPE_CHECKING
 
-from ..backends import KINDS
 from ..common import paths, standard_streams
-from .activation import check_respawn, given_socket
-from .options import FAILED, USAGE, CommandError, chosen_socket, complain, people, socket_path
+from .lifecycle.activation import check_respawn, stored
+from .lifecycle.respawn import Respawn
+from .lifecycle.systemd import descriptor_store
+from .options import FAILED, CommandError, chosen_socket, complain, people, socket_path
 from .parser import Parser, examples
 from .private_service import die_with_parent
-from .reload import Reader, changed, hears
-from .respawn import ENDING, Respawn, sessions_are
 from .settings.service import add_device_options, configured, device_words, resolve_device_options
 from .settings.setting import SERVICE_SETTINGS
 from .settings.users import check_users
-from .systemd import Watchdog, notify
 
 if TYPE_CHECKING:
     from ..common.config import Config
-    from ..keeper.client import Keeper
-    from ..service import Service
-
-#: How long a signal may go unnoticed.
-SIGNAL_SECONDS = 0.2
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -61,14 +50,20 @@ def main(argv: list[str] | None = None) -> int:
         return _stay(config)
     if arguments.respawn:
         return Respawn(words, ["--replace"] * arguments.replace, config.private_directory()).run()
-    keeper = None
-    if arguments.stand_by is not None:
-        from .hand_over import stood_by
+    from ..keeper.backup import Backup
+    from .lifecycle.keeper_lost import Kept
+    from .lifecycle.serve import Before, serve
 
-        keeper, serves = stood_by(arguments.stand_by, config)
+    before = Before(Backup(descriptor_store()), Kept.read(arguments.kept) if arguments.kept is not None else Kept())
+    before.kept.memory |= stored()
+    if arguments.stand_by is not None:
+        from .lifecycle.hand_over import stood_by
+
+        before.keeper, serves = stood_by(arguments.stand_by, config, before.backup)
         if serves:
             return _stay(config)
-    return _serve(config, words, read, keeper, replace=arguments.replace, left=arguments.left)
+    before.left, before.replace = arguments.left or {}, arguments.replace
+    return serve(config, words, read, before)
 
 
 def _stay(config: Config) -> int:
@@ -100,67 +95,6 @@ class _Reader:
         return config, self.words(arguments, config)
 
 
-def _serve(
-    config: Config, words: list[str], read: Reader, keeper: Keeper | None, *, replace: bool, left: dict[str, int] | None
-) -> int:
-    """Runs the service to its end. words: its options, for another one in its place; read: reads them again; left: the
-    logs of the one before, in this process, by user. Returns the exit status."""
-    signals, watchdog = _Signals(), Watchdog()
-    _open_files_at_will()
-    if KINDS[config.device].fixed_layout:
-        _fix_layout()
-    from ..backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
-    from ..common.host_memory import size_text
-    from ..common.shared_memory import NoSpace
-    from ..keeper.admission import UnknownUser
-    from ..keeper.claim.socket_lock import SocketInUse, WrongSocket
-    from ..keeper.log import Log
-    from ..ranks.rank import NoWorker
-    from ..service import Service
-    from .hand_over import become, ends_without_keeper, give_place, move
-
-    try:
-        paths.transport_library()  # here once, and not in each worker
-        known = {int(user): Log(one, lambda descriptor: None) for user, one in (left or {}).items()}
-        service = Service(config, replace=replace, keeper=keeper, left=known, listener=given_socket(config.socket))
-    except CommandError as error:
-        return complain("jitc-proxyd", str(error), error.code)
-    except (NoDevice, SocketInUse, NoSpace, UnknownUser, paths.MissingLibrary, OSError) as error:
-        return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
-    service.keeper.when_lost(signals.keeper_lost)
-    service.keeper.when_handing_over(signals.hand_over)
-    begun = False
-    try:
-        service.start()
-        begun = True
-        gpus, room = f"{service.registry.visible()} {config.device} GPUs", size_text(service.config.snapshot_bytes)
-        print(f"jitc-proxyd ready: {gpus}, up to {room} of host memory for copies, socket {config.socket}", flush=True)
-        notify("READY=1")
-        watchdog.watch(service)
-        # With a time limit: a signal may arrive in another thread, but Python runs handlers in this one.
-        while not signals.first.wait(SIGNAL_SECONDS):
-            if service.may_move():
-                move(service, words, signals)
-            if signals.reload:
-                signals.reload = False  # before the options are read: a later signal counts again
-                if (found := changed(service, words, read)) is not None:
-                    become(found, signals)
-        if not (signals.replaced or service.keeper.lost):
-            notify("STOPPING=1")
-            _drain(service, signals)
-        if signals.replaced:
-            give_place(service, words, signals)
-        if service.keeper.lost:
-            ends_without_keeper(service, words, signals)
-    except (NoWorker, OSError, RuntimeError) as error:  # of gRPC, when the socket cannot be bound
-        return complain("jitc-proxyd", str(error))
-    finally:
-        watchdog.stop()
-        # What this one has found belongs to the next one too, when it could not begin.
-        (service.leave if service.takes_over and not begun else service.stop)()
-    return 0
-
-
 def _config(arguments: argparse.Namespace) -> Config:
     """Returns the configuration. Raises CommandError."""
     from ..common.config import Config
@@ -169,50 +103,6 @@ def _config(arguments: argparse.Namespace) -> Config:
     socket = chosen_socket(arguments.socket, paths.default_socket)
     check_users(arguments, socket)
     return Config(socket=socket, users=arguments.users, admins=arguments.admins, **configured(arguments))
-
-
-class _Signals:
-    """The signals that end the service, SIGTERM and SIGINT: the first asks for the end, the second forces it. SIGHUP
-    asks it to read its options again."""
-
-    def __init__(self) -> None:
-        self.first, self.second = threading.Event(), threading.Event()
-        self.replaced = self.asked = self.reload = False  # asked: by a signal
-        for number in ENDING:
-            signal.signal(number, self._arrived)
-        heard: tuple[signal.Signals, ...] = ENDING
-        if hears():
-            signal.signal(signal.SIGHUP, self._reload)
-            heard = (*ENDING, signal.SIGHUP)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, heard)
-
-    def _reload(self, *_: object) -> None:
-        self.reload = True
-
-    def keeper_lost(self) -> None:
-        self.first.set()
-        self.second.set()  # no session is left to wait for
-
-    def hand_over(self) -> None:
-        self.replaced = True
-        self.first.set()
-        self.second.set()  # it does not wait for its sessions to end either
-
-    def _arrived(self, *_: object) -> None:
-        self.asked = True
-        (self.second if self.first.is_set() else self.first).set()
-
-
-def _drain(service: Service, signals: _Signals) -> None:
-    alive = service.drain()
-    if alive:
-        print(
-            f"jitc-proxyd: stopping; {sessions_are(alive)} still alive and will be served to their end, "
-            "no new ones are taken (signal again to end now)",
-            file=sys.stderr,
-            flush=True,
-        )
-        service.wait_drained(signals.second)
 
 
 def parser() -> Parser:
@@ -259,21 +149,9 @@ def parser() -> Parser:
     made.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)
     made.add_argument("--said", type=json.loads, metavar="WORDS", help=argparse.SUPPRESS)
     made.add_argument("--stand-by", type=int, metavar="DESCRIPTOR", help=argparse.SUPPRESS)
+    made.add_argument("--kept", type=int, metavar="DESCRIPTOR", help=argparse.SUPPRESS)
     made.add_argument("--left", type=json.loads, metavar="DESCRIPTORS", help=argparse.SUPPRESS)
     return made
-
-
-def _open_files_at_will() -> None:
-    """Raises the soft limit of descriptors: a session takes a dozen, so the usual 1,024 would allow 80 sessions."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(OSError, ValueError):  # a sandbox may forbid it; then the old limit stays
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def _fix_layout() -> None:
-    from ..backends.cuda.layout import fix_layout
-
-    fix_layout()  # where that is refused, each worker does it by itself (worker/layout.py)
 
 
 def _print_config(arguments: argparse.Namespace, socket: str) -> int:

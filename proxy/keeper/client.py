@@ -16,6 +16,7 @@ from typing import Any
 
 from . import protocol
 from .admission import Admission
+from .backup import Backup
 from .line import KeeperLost, Line
 from .owner import Owner, prefix_in, prefix_of
 
@@ -26,29 +27,32 @@ ENDING_SECONDS = 10.0
 class Keeper:
     """Made by open_keeper, for the service's own user; of() makes views of others."""
 
-    def __init__(self, line: Line, welcome: dict[str, Any], owner: Owner | None = None) -> None:
-        """welcome: the keeper's answer to a service that it accepts. owner: None: the service's user."""
-        self._line, self._welcome, self.owner = line, welcome, owner
+    def __init__(self, line: Line, welcome: dict[str, Any], backup: Backup, owner: Owner | None = None) -> None:
+        """welcome: the keeper's answer to a service that it accepts. backup: of all that it holds. owner: None: the
+        service's user."""
+        self._line, self._welcome, self.backup, self.owner = line, welcome, backup, owner
         self._prefix = prefix_of(owner)
         self._output = 2 if has_errors() else os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         self.process: subprocess.Popen[bytes] | None = None  # where this service has started it
         self.pid = int(welcome["pid"])
         #: Whether the keeper is in another container: its workers end with that one.
         self.foreign = welcome["namespace"] != protocol.namespace()
+        #: Whether it holds what one before it has held, and knows none of the programs.
+        self.restored: bool = welcome.get("restored", False)
         self.kept: list[str] = self._own(welcome["kept"])
         self.children = [int(pid) for pid, prefix in welcome["children"].items() if prefix == self._prefix]
 
     @classmethod
-    def connected(cls, connection: socket.socket, welcome: dict[str, Any]) -> Keeper:
+    def connected(cls, connection: socket.socket, welcome: dict[str, Any], backup: Backup) -> Keeper:
         """Returns the service's view of a keeper that has accepted it."""
         line = Line(connection)
-        keeper = cls(line, welcome)
+        keeper = cls(line, welcome, backup)
         line.start()
         return keeper
 
     def of(self, owner: Owner) -> Keeper:
         """Returns the view of another user."""
-        return Keeper(self._line, self._welcome, owner)
+        return Keeper(self._line, self._welcome, self.backup, owner)
 
     def others(self) -> list[str]:
         """Returns the prefixes of the users, other than this one, whose memory it had for this service's beginning."""
@@ -62,6 +66,11 @@ class Keeper:
     @property
     def lost(self) -> bool:
         return self._line.lost
+
+    @property
+    def dismissed(self) -> bool:
+        """Returns whether the keeper has ended the connection because another service is there."""
+        return self._line.dismissed
 
     def when_lost(self, act: Callable[[], None]) -> None:
         self._line.on_lost = act
@@ -81,7 +90,15 @@ class Keeper:
         if self.owner is not None:
             os.fchmod(descriptor, 0o600)
             os.fchown(descriptor, self.owner.uid, self.owner.gid)
-        self._line.call({"do": "keep", "name": self._prefix + name, "token": token}, [descriptor])
+        self._keep(self._prefix + name, descriptor, token)
+
+    def restore(self, kept: dict[str, int]) -> None:
+        """Gives a new keeper what the one before it has held, of all users: descriptors, which stay the caller's, by
+        name. Raises OSError."""
+        for name, descriptor in kept.items():
+            self._keep(name, descriptor, "")  # a program has had its memory, or begins anew
+        self._welcome |= {"kept": sorted(kept), "restored": True}
+        self.kept, self.restored = self._own(self._welcome["kept"]), True
 
     def take(self, names: list[str]) -> dict[str, int]:
         """Returns descriptors of what the keeper has of these names; the caller closes them. Raises OSError."""
@@ -89,10 +106,14 @@ class Keeper:
         for some in (names[at : at + protocol.DESCRIPTORS] for at in range(0, len(names), protocol.DESCRIPTORS)):
             answer, descriptors = self._line.ask({"do": "take", "names": some, "prefix": self._prefix})
             taken |= zip(answer["taken"], descriptors, strict=True)
+        for name, descriptor in taken.items():
+            self.backup.note(self._prefix + name, descriptor)
         return taken
 
     def drop(self, names: Iterable[str]) -> None:
-        self._line.call({"do": "drop", "names": [self._prefix + one for one in names]})
+        dropped = [self._prefix + one for one in names]
+        self.backup.forget(dropped)
+        self._line.call({"do": "drop", "names": dropped})
 
     def admit(self, people: Admission | None) -> None:
         """Lets training processes of these users connect to the keeper, too; None: of no other users."""
@@ -159,6 +180,10 @@ class Keeper:
     def handed_on(self) -> int:
         """Returns the descriptor of the connection, for the program that is about to replace this process's."""
         return self._line.connection.fileno()
+
+    def _keep(self, name: str, descriptor: int, token: str) -> None:
+        self._line.call({"do": "keep", "name": name, "token": token}, [descriptor])
+        self.backup.note(name, descriptor)
 
     def _own(self, kept: list[str]) -> list[str]:
         return [one.removeprefix(self._prefix) for one in kept if prefix_in(one) == self._prefix]

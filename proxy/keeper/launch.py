@@ -15,30 +15,36 @@ from pathlib import Path
 from typing import Any
 
 from . import protocol
+from .backup import Backup
 from .claim.socket_lock import SocketInUse, SocketLock, Taken
 from .client import ENDING_SECONDS, Keeper, has_errors
 from .line import KeeperLost
 
 #: Variables by which a process is preloaded, or knows systemd.
-_OF_SERVICE = ("LD_PRELOAD", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
+_OF_SERVICE = ("LD_PRELOAD", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "FDSTORE")
 #: Connections that a keeper has not looked at yet.
 WAITING = 64
 #: Time for a keeper to answer a question.
 ASKED_SECONDS = 5.0
 
 
-def open_keeper(lock: SocketLock, versions: dict[str, Any], replace: bool) -> tuple[Keeper, bool]:
-    """Returns the keeper of a socket, and whether there was one: it then holds what a previous service left.
+def open_keeper(
+    lock: SocketLock, versions: dict[str, Any], replace: bool, backup: Backup | None = None,
+    kept: dict[str, int] | None = None,
+) -> tuple[Keeper, bool]:  # fmt: skip
+    """Returns the keeper of a socket, and whether it holds what a previous service left: there was one, or kept is what
+    one that has ended has held, by name.
 
-    Claims the socket, or shares the claim of the keeper. Raises SocketInUse, WrongSocket.
+    Claims the socket, or shares the claim of the keeper. Raises SocketInUse, WrongSocket, KeeperLost, OSError.
     """
+    backup, kept = backup or Backup(), kept or {}
     deadline = time.monotonic() + ENDING_SECONDS
     while True:
         try:
-            lock.claim()
+            lock.claim(goes_on=bool(kept))
         except Taken:
             try:
-                keeper = _connected(lock, versions, replace)
+                keeper = _connected(lock, versions, replace, backup)
             except (KeeperLost, OSError):
                 if time.monotonic() > deadline:
                     raise
@@ -51,13 +57,16 @@ def open_keeper(lock: SocketLock, versions: dict[str, Any], replace: bool) -> tu
                 raise
             return keeper, True
         try:
-            return _launch(lock, versions), False
+            keeper = _launch(lock, versions, backup)
+            if kept:
+                keeper.restore(kept)
+            return keeper, bool(kept)
         except BaseException:
-            lock.release()
+            (lock.close if kept else lock.release)()  # what is there may still be of use
             raise
 
 
-def stand_by(descriptor: int) -> Keeper | None:
+def stand_by(descriptor: int, backup: Backup) -> Keeper | None:
     """Gives place to the service that is to replace this one, and waits. descriptor: of this one's connection.
 
     Returns None when that one serves, otherwise the keeper again: that one could not. Raises KeeperLost."""
@@ -68,7 +77,7 @@ def stand_by(descriptor: int) -> Keeper | None:
             document, given = protocol.receive(connection)
             protocol.close(given)  # an answer that nobody waits for any more
             if "kept" in document:
-                return Keeper.connected(connection, document)
+                return Keeper.connected(connection, document, backup)
             if document.get("event") == "replaced":
                 break
     except protocol.Closed:
@@ -100,11 +109,13 @@ def _connection(directory: Path) -> socket.socket:
     return connection
 
 
-def _connected(lock: SocketLock, versions: dict[str, Any], replace: bool) -> Keeper:
-    return _welcomed(_connection(lock.directory), lock.path, versions, replace)
+def _connected(lock: SocketLock, versions: dict[str, Any], replace: bool, backup: Backup) -> Keeper:
+    return _welcomed(_connection(lock.directory), lock.path, versions, replace=replace, backup=backup)
 
 
-def _welcomed(connection: socket.socket, path: str, versions: dict[str, Any], replace: bool) -> Keeper:
+def _welcomed(
+    connection: socket.socket, path: str, versions: dict[str, Any], *, replace: bool, backup: Backup
+) -> Keeper:
     """Raises SocketInUse if the keeper cannot accept this service; the text gives the reason. Raises KeeperLost."""
     try:
         protocol.send(protocol.roomy(connection), {"versions": versions, "replace": replace})
@@ -115,10 +126,10 @@ def _welcomed(connection: socket.socket, path: str, versions: dict[str, Any], re
     if "refused" in welcome:
         connection.close()
         raise SocketInUse(_refusal(path, welcome))
-    return Keeper.connected(connection, welcome)
+    return Keeper.connected(connection, welcome, backup)
 
 
-def _launch(lock: SocketLock, versions: dict[str, Any]) -> Keeper:
+def _launch(lock: SocketLock, versions: dict[str, Any], backup: Backup) -> Keeper:
     parent, folder = lock.descriptors()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs, _listener(lock, protocol.NAME) as listener, _listener(lock, protocol.PROGRAMS_NAME) as programs:
@@ -133,7 +144,7 @@ def _launch(lock: SocketLock, versions: dict[str, Any]) -> Keeper:
             pass_fds=passed, stdin=subprocess.DEVNULL, stdout=2 if has_errors() else subprocess.DEVNULL, cwd="/",
             start_new_session=True, env=_environment(),
         )  # fmt: skip
-    keeper = _welcomed(ours, lock.path, versions, replace=False)
+    keeper = _welcomed(ours, lock.path, versions, replace=False, backup=backup)
     keeper.process = process
     return keeper
 

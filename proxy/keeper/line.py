@@ -34,7 +34,7 @@ class Line:
         self._answers = threading.Condition()
         self._answer: tuple[dict[str, Any], list[int]] | None = None
         self._number = 0  # of the newest request
-        self.lost = self._closed = False
+        self.lost = self.dismissed = self._closed = False
         self.on_lost: Callable[[], None] = lambda: None
         self.on_hand_over: Callable[[], None] = lambda: None
         self.on_ended: list[Callable[[str], None]] = []  # each is told of every program
@@ -68,6 +68,7 @@ class Line:
             try:
                 protocol.send(self.connection, request | {"number": self._number}, descriptors)
             except protocol.Closed:
+                self.lost = True  # before anybody acts on it
                 raise KeeperLost("jitc-keeper has ended") from None
             self._answers.wait_for(lambda: self._answer is not None or self.lost, ANSWER_SECONDS)
             if self._answer is None:
@@ -110,5 +111,7 @@ class Line:
         if document["event"] == "ended":
             for one in list(self.on_ended):
                 one(document["program"])
+        elif document["event"] == "dismissed":
+            self.dismissed = True
         else:
             self.on_hand_over()

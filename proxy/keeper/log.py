@@ -25,22 +25,28 @@ COMPACT_BYTES = 4 << 20
 Keep = Callable[[int], None]
 
 
+def _never() -> bool:
+    return False
+
+
 class Log:
     """One map. Thread-safe."""
 
-    def __init__(self, descriptor: int, keep: Keep) -> None:
-        """descriptor: its memory, which it owns from now on; keep: replaces it by another memory."""
+    def __init__(self, descriptor: int, keep: Keep, closed: Callable[[], bool] = _never) -> None:
+        """descriptor: its memory, which it owns from now on; keep: replaces it by another memory; closed: whether
+        nothing is to be written any more. The keeper's end closes it: what a service without one does, such as giving
+        its sessions up for want of a worker, must not reach the next service."""
         self._lock = threading.Lock()
-        self._fd, self._keep = descriptor, keep
+        self._fd, self._keep, self._closed = descriptor, keep, closed
         self._values, self._end = _read(descriptor)
         self._compacted = self._end
 
     @classmethod
-    def make(cls, keep: Keep = lambda descriptor: None) -> Log:
+    def make(cls, keep: Keep = lambda descriptor: None, closed: Callable[[], bool] = _never) -> Log:
         """Creates an empty log."""
         descriptor = _written([])
         keep(descriptor)
-        return cls(descriptor, keep)
+        return cls(descriptor, keep, closed)
 
     def put(self, key: str, value: Any) -> None:
         """Stores a value; once this returns, the next service finds it. An equal value is not written again."""
@@ -77,7 +83,7 @@ class Log:
                 os.close(fd)
 
     def _append(self, key: str, value: Any) -> None:
-        if self._fd < 0:
+        if self._fd < 0 or self._closed():
             return  # the service is ending
         record = _record(key, value)
         os.pwrite(self._fd, record, self._end)

@@ -8,6 +8,7 @@ and nothing changes.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -45,6 +46,21 @@ class OtherOptions(SocketInUse):
 
 def has_sessions(log: Log) -> bool:
     return bool(log.entries("session/"))
+
+
+def fits(kept: dict[str, int], versions: dict[str, Any]) -> bool:
+    """Returns whether a service of these versions can go on with what a keeper that has ended has held. If not, it
+    says so."""
+    found = None
+    if names.LOG in kept:
+        with contextlib.suppress(ValueError, OSError):
+            log = Log(os.dup(kept[names.LOG]), lambda descriptor: None)
+            found = log.get("versions")
+            log.close()
+    if found != versions:
+        why = "jitc-keeper has ended, and what it held is of another version of jitc: its jobs end"
+        print(f"jitc-proxyd: {why}", file=sys.stderr, flush=True)
+    return bool(found == versions)
 
 
 def carry_on(left: Log, log: Log) -> None:
@@ -198,7 +214,7 @@ def open_log(keeper: Keeper, name: str = names.LOG) -> Log:
         keeper.keep(name, descriptor)
 
     left = keeper.take([name])
-    return Log(left[name], keep) if left else Log.make(keep)
+    return Log(left[name], keep, lambda: keeper.lost) if left else Log.make(keep, lambda: keeper.lost)
 
 
 def _shown(name: str, value: Any) -> str:

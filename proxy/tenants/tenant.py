@@ -156,10 +156,12 @@ class Tenant:
     def _take_over(self) -> list[Session]:
         sessions = TakeOver(self.registry, self.supervisor, self.keeper, self.registry.log).run()
         self.node.unanswered = {session.number for session in sessions}
-        return [session for session in sessions if self.node.watch_program(session)]
+        self.node.programs.await_return(sessions, unknown=self.keeper.restored)
+        return [session for session in sessions if self.node.programs.watch(session)]
 
     def _stop_threads(self) -> None:
         with contextlib.ExitStack() as last:
+            last.callback(self.node.programs.stop)
             last.callback(self._watch.stop)  # before the supervisor: it starts workers
             last.callback(self.coordinator.stop)
             last.callback(self.joins.stop)

@@ -105,7 +105,9 @@ class Tenants:
                 self._made[uid] = None
                 log.close()
                 continue
-            tenant = self._tenant(Owner.of_record(owner), log)
+            user = Owner.of_record(owner)
+            make_folder(self._config, user)  # a keeper that has ended may have taken it along
+            tenant = self._tenant(user, log)
             try:
                 found.append((tenant, tenant.begin(takes_over=True)))
             except Exception as error:  # what a user has done to the own workers is no other user's affair

@@ -62,11 +62,11 @@ uint32_t error_of(bool first, const Answer& answer) {
   return kUnknown;
 }
 
-/// Asks where the token's session is served; without a token: for a new one. For that the keeper must know
-/// this process; later the keeper's end of the connection closes only together with all workers.
+/// Asks where the token's session is served; without a token: for a new one. The keeper must know this
+/// process; when it has ended, and all workers with it, the next one learns of the process here.
 Answer ask(const std::string& socket, uint32_t gpu, const std::string& token, KeeperConnection& keeper,
            const Variables& variables, Attachment* out) {
-  if (token.empty() && !keeper.stands()) {
+  if (!keeper.stands()) {
     if (const int error = keeper.open(socket); error != 0) return {error, std::strerror(-error), true};
   }
   return attach(socket, gpu, token, keeper.ticket(), token.empty() ? variables : Variables{}, kAskMs, out);

@@ -36,9 +36,9 @@ MARKER_TEXT = b"private folder of a jitc-proxyd, made and removed by it\n"
 
 _HASH = "[0-9a-f]{32}"
 #: What a service and its workers make in the folder beside the marker: sockets, and images of modules.
-OURS: dict[str, Form] = {
+_SERVICES: dict[str, Form] = {"keeper|programs|s-[0-9a-f]{8}": SOCKET}
+OURS: dict[str, Form] = _SERVICES | {
     "w[0-9]+(-ops)?": SOCKET,
-    "keeper|programs|s-[0-9a-f]{8}": SOCKET,
     "images": {_HASH: FILE, "held": {"[0-9]+": {rf"{_HASH}(-[0-9]+\.part|\.same)?": FILE}}},
     r"u[0-9]+(\.[0-9a-f]{8})?": folders.FOREIGN,
 }
@@ -78,7 +78,9 @@ class SocketLock:
             return f"other users cannot enter {parent}, so none of their programs is served; chmod o+x {parent}"
         return ""
 
-    def claim(self) -> None:
+    def claim(self, goes_on: bool = False) -> None:
+        """Claims the path and makes the folder, or clears that of a dead service. goes_on: of one whose programs go on;
+        then what belongs to sessions stays."""
         if len(os.fsencode(self.path)) > PATH_LIMIT:
             raise WrongSocket(f"the socket path is longer than {PATH_LIMIT} bytes: {self.path}; choose a shorter one")
         self._made_parent = not Path(self.path).parent.exists()
@@ -87,7 +89,7 @@ class SocketLock:
             self._look()
             while not self._try_lock():
                 pass  # the service before this one was just ending, and removed its folder
-            self._clear()
+            self._clear(_SERVICES if goes_on else OURS)
         except OSError as error:
             self._let_go()
             raise WrongSocket(
@@ -225,7 +227,7 @@ class SocketLock:
             return False
         return True
 
-    def _clear(self) -> None:
+    def _clear(self, dead: dict[str, Form]) -> None:
         """Removes what a killed service left, once it is certain that all of it is this user's and dead."""
         strangers = folders.strangers(self._folder, OURS | {MARKER: FILE})
         if strangers:
@@ -234,7 +236,7 @@ class SocketLock:
                 "move it away or give another socket with --socket"
             )
         there = self._look_for_listeners()
-        folders.remove(self._folder, OURS)
+        folders.remove(self._folder, dead)
         if there and not self.given:
             os.unlink(self._socket, dir_fd=self._parent)
 

@@ -7,9 +7,7 @@ refusal says why.
 
 from __future__ import annotations
 
-import re
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,7 +22,6 @@ from ...common.paths import PROTOCOL_VERSION, op_socket
 from ...common.rpc import refuse, version_message
 from ...common.shared_memory import NoSpace
 from ...keeper.client import Keeper
-from ...keeper.line import KeeperLost
 from ...ranks.rank import NoWorker
 from ...ranks.states import SessionEvent, SessionState
 from ...ranks.stats import session_stats
@@ -37,13 +34,13 @@ from ..workers.assign import assign_worker
 from ..workers.supervisor import NotYet, Supervisor
 from ..workers.watch import Watch
 from ..workers.worker import Worker
+from .programs import Programs
 
 #: A client that wants to wait longer gets UNAVAILABLE after this, and asks again.
 LONGEST_WAIT = 30.0
 OPEN_SECONDS = 30.0
 #: Time until a worker that did not answer, or was killed, is seen to be dead.
 DYING_SECONDS = 2.0
-_TICKET = re.compile("[0-9a-f]{32}")
 #: Time after a failure before a GPU is tried again for a program.
 RETRY_SECONDS = 10.0
 
@@ -62,8 +59,8 @@ class NodeService:
         waiting: rpc.Waiting,
         ended: Callable[[Session], None],
     ) -> None:
-        self._registry, self._supervisor, self._keeper = registry, supervisor, keeper
-        keeper.when_ended(lambda program: watch.post(lambda: self._program_ended(program)))
+        self._registry, self._supervisor = registry, supervisor
+        self.programs = Programs(registry, watch, keeper, self.close)
         self._watch = watch
         self._faults, self._waiting, self._ended = faults, waiting, ended
         self.Attach = waiting.serve(self._attach)
@@ -172,6 +169,7 @@ class NodeService:
         session = self._registry.by_token(request.token)
         if session is None:
             refuse(context, grpc.StatusCode.NOT_FOUND, "unknown session: it was closed, or the service is another one")
+        self.programs.returned(session, request, context)
         return session
 
     def _open(self, request: Any, context: Any, deadline: float) -> Session:
@@ -183,7 +181,7 @@ class NodeService:
         if request.gpu >= self._registry.visible():
             have = self._registry.visible()
             refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {request.gpu} does not exist; this node has {have}")
-        pid = self._process_of(request, context)
+        pid = self.programs.process(request, context)
         environment = self._environment(request, context)
         self._close_unanswered(request)
         gpu = self._registry.gpus[request.gpu]
@@ -196,16 +194,6 @@ class NodeService:
                 gpu.attaching -= 1
                 self._registry.changed.notify_all()
 
-    def _process_of(self, request: Any, context: Any) -> int:
-        """Returns the program's process, as seen from here; 0: it is in another container."""
-        if not _TICKET.fullmatch(request.program):
-            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "this is no ticket of the keeper's")
-        pid = self._watched(request.program)
-        if pid is None:
-            message = "the program is not connected to the keeper; connect and ask again"
-            refuse(context, grpc.StatusCode.UNAVAILABLE, message)
-        return pid
-
     def _environment(self, request: Any, context: Any) -> Mapping[str, str]:
         """Returns the environment for the libraries that the workers open; empty if they open none."""
         try:
@@ -213,12 +201,6 @@ class NodeService:
         except Refused as error:
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
         return variables if KINDS[self._registry.backend.device].runs_kernels else {}
-
-    def _watched(self, program: str) -> int | None:
-        try:
-            return self._keeper.watch(program)
-        except KeeperLost:  # the service ends
-            return None
 
     def _open_on(
         self, gpu: Gpu, request: Any, pid: int, environment: Mapping[str, str], *, context: Any, deadline: float
@@ -276,23 +258,11 @@ class NodeService:
         if not alive:
             self._forget(session, worker)
             return False
-        if not self.watch_program(session):
+        if not self.programs.watch(session):
             refuse(context, grpc.StatusCode.NOT_FOUND, "the program has ended")
         self._registry.note(session)
         self._faults.session_opened(session)
         return True
-
-    def watch_program(self, session: Session) -> bool:
-        """Has the session closed when its program ends. Returns False when that has happened already."""
-        there = self._watched(session.program) is not None
-        if not there:
-            self.close(session)
-        return there
-
-    def _program_ended(self, program: str) -> None:
-        """Closes the program's sessions in other threads: closing waits for the worker; the watch thread must not."""
-        for session in self._registry.of_program(program):
-            threading.Thread(target=self.close, args=(session,), name="jitc-close", daemon=True).start()
 
     def _wait_reachable(self, session: Session, context: Any, deadline: float) -> None:
         changed = self._registry.changed

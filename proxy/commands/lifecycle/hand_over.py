@@ -1,6 +1,6 @@
 """A service that gives its place to another one, or to itself anew, without ending its process.
 
-Called by: proxyd.py. Another program takes the process's place (exec): so all threads of the service end at once,
+Called by: serve.py. Another program takes the process's place (exec): so all threads of the service end at once,
 whatever they wait for, as if it had been killed, which programs and workers survive; the process's number, its parent
 and its output stay. Promises: a service that has stood by and goes on begins as one that takes over; a service without
 programs leaves a keeper in another container, so that this container can end.
@@ -20,9 +20,10 @@ from .activation import pass_on
 from .respawn import COMMAND, ENDING
 
 if TYPE_CHECKING:
-    from ..common.config import Config
-    from ..keeper.client import Keeper
-    from ..service import Service
+    from ...common.config import Config
+    from ...keeper.backup import Backup
+    from ...keeper.client import Keeper
+    from ...service import Service
 
 #: Time in which a service that has ended this one's keeper is to serve, and in which it is to begin with that.
 SERVING_SECONDS, BEGINNING_SECONDS = 90.0, 5.0
@@ -44,14 +45,14 @@ def give_place(service: Service, words: list[str], signals: Signals) -> NoReturn
     become([*words, "--stand-by", str(connection)], signals)
 
 
-def stood_by(connection: int, config: Config) -> tuple[Keeper | None, bool]:
+def stood_by(connection: int, config: Config, backup: Backup) -> tuple[Keeper | None, bool]:
     """Waits for the service that is to replace this one. Returns the keeper, unless it has ended, and whether that one
     serves; otherwise this one goes on."""
-    from ..keeper.launch import stand_by
-    from ..keeper.line import KeeperLost
+    from ...keeper.launch import stand_by
+    from ...keeper.line import KeeperLost
 
     try:
-        keeper = stand_by(connection)
+        keeper = stand_by(connection, backup)
         serves = keeper is None
     except KeeperLost:  # the other one had nothing to take over, and begins anew
         keeper, serves = None, _another_serves(config)
@@ -70,27 +71,9 @@ def move(service: Service, words: list[str], signals: Signals) -> NoReturn:
     become([*words, "--left", json.dumps(logs)], signals)
 
 
-def ends_without_keeper(service: Service, words: list[str], signals: Signals) -> NoReturn:
-    """Ends a service whose connection to the keeper has ended. Nothing of what it has may touch what is now another
-    service's, if there is one."""
-    from ..keeper.launch import sessions_kept
-    from .options import FAILED
-
-    if sessions_kept(service.config.private_directory()) is not None:
-        print("jitc-proxyd: another one has taken over meanwhile", file=sys.stderr, flush=True)
-        if os.getpid() == 1:  # the keeper ends with it
-            become([*words, "--stay"], signals)
-        os._exit(FAILED)
-    service.abandon()
-    if service.keeper.foreign and not service.drain():
-        become(words, signals)
-    print("jitc-proxyd: jitc-keeper has ended, and all workers and memory with it", file=sys.stderr, flush=True)
-    os._exit(FAILED)
-
-
 def _another_serves(config: Config) -> bool:
-    from ..keeper.claim.socket_lock import alive
-    from ..keeper.launch import sessions_kept
+    from ...keeper.claim.socket_lock import alive
+    from ...keeper.launch import sessions_kept
 
     deadline, begun = time.monotonic() + SERVING_SECONDS, time.monotonic() + BEGINNING_SECONDS
     while time.monotonic() < deadline:

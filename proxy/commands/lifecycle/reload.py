@@ -1,6 +1,6 @@
 """SIGHUP: the service reads its options again, and goes on with those that have changed.
 
-Called by: proxyd.py. Another program takes the process's place (hand_over.py), which takes over the running jobs as
+Called by: serve.py. Another program takes the process's place (hand_over.py), which takes over the running jobs as
 after a kill. Promises: options that are wrong, or that running jobs do not allow to change, are reported in one line,
 and the service goes on as if nothing had been asked; a service on a terminal, or whose parent ignores the signal, does
 not hear it.
@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .options import CommandError
+from ..options import CommandError
 from .systemd import notify
 
 if TYPE_CHECKING:
-    from ..common.config import Config
-    from ..service import Service
+    from ...common.config import Config
+    from ...service import Service
 
 #: Reads the options again: the configuration, and the words that stand for it.
 Reader = Callable[[], "tuple[Config, list[str]]"]

@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from ..keeper.launch import sessions_kept
-from .private_service import die_with_parent
+from ...keeper.launch import sessions_kept
+from ..private_service import die_with_parent
 
 #: So many ends within so many seconds are no accidents.
 ENDS, WITHIN_SECONDS = 5, 60.0
