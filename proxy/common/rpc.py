@@ -54,6 +54,8 @@ SERVER_OPTIONS: list[tuple[str, Any]] = [
 ]
 #: Threads for calls that are answered at once.
 THREADS = 32
+#: The answer of a service that is about to be another one in the same process.
+ANEW = "jitc-proxyd begins anew; ask again"
 #: Connections that a server has at most, and of its process's descriptors the share that they may be.
 CONNECTIONS, SHARE = 1024, 4
 

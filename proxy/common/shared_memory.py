@@ -55,7 +55,7 @@ class Memory:
             try:
                 shelf.keep(name, self.fd, token)
             except (ShelfLost, OSError) as error:
-                raise NoSpace(f"no shared memory for {name}: {error}") from None
+                raise NoSpace(f"no shared memory for {name}: {error}") from error
             self.name, self.shelf = name, shelf
         return self
 

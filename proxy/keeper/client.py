@@ -8,6 +8,7 @@ events (on_...) arrive on a thread that must not call the keeper; a view of anot
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -174,7 +175,8 @@ class Keeper:
     def leave(self) -> None:
         """Disconnects, and leaves everything to the next service."""
         self._line.closing()
-        self._line.connection.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):  # the keeper has ended
+            self._line.connection.shutdown(socket.SHUT_RDWR)
         self._line.close(ENDING_SECONDS)
 
     def handed_on(self) -> int:

@@ -1,8 +1,8 @@
 """A worker's end of its connection to the keeper: it receives shared memory by name.
 
 Called by: the worker, which inherits the connection from the keeper, its parent. Thread-safe. Promises: a descriptor is
-the caller's, who closes it; a name that the keeper does not have is left out; the keeper's end is not reported here,
-since the kernel ends the worker with it.
+the caller's, who closes it; a name that the keeper does not have is left out; the keeper's end is not reported to a
+program, since the kernel ends the worker with it, a moment later.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import threading
 from collections.abc import Sequence
 
 from . import protocol
+
+#: Time for the kernel to end this process when its connection has ended.
+ENDING_SECONDS = 5.0
 
 
 class NoMemory(Exception):
@@ -32,6 +35,8 @@ class WorkerEnd:
                 protocol.send(self._connection, {"take": list(names)})
                 answer, descriptors = protocol.receive(self._connection)
             except (protocol.Closed, protocol.Malformed) as error:
+                if isinstance(error, protocol.Closed):
+                    threading.Event().wait(ENDING_SECONDS)
                 raise NoMemory(f"jitc-keeper does not answer ({error})") from None
         if protocol.TOO_MANY in answer:
             raise NoMemory("this worker can have no more descriptors (ulimit -n)")

@@ -15,7 +15,7 @@ import os
 import select
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from ..options import FAILED
@@ -37,6 +37,7 @@ class Kept:
     memory: dict[str, int] = field(default_factory=dict)  # descriptors of this process, by name
     ending: list[int] = field(default_factory=list)  # readable when workers have ended
     ends: list[float] = field(default_factory=list)  # of keepers, by the monotonic clock
+    keeper: int = 0  # the process of the last one, if it is this process's child
 
     @classmethod
     def read(cls, descriptor: int) -> Kept:
@@ -53,12 +54,15 @@ class Kept:
         for one in (*self.memory.values(), *self.ending):
             os.set_inheritable(one, True)
         descriptor = os.memfd_create("jitc-kept", 0)
-        os.write(descriptor, json.dumps({"memory": self.memory, "ending": self.ending, "ends": self.ends}).encode())
+        os.write(descriptor, json.dumps(asdict(self)).encode())
         return descriptor
 
     def wait(self) -> None:
-        """Waits until the workers of the keeper before have ended, but not for ever."""
+        """Waits until the keeper before and its workers have ended, but not for ever."""
         deadline, waiting = time.monotonic() + ENDING_SECONDS, select.poll()
+        if self.keeper:
+            with contextlib.suppress(OSError):
+                self.ending.append(os.pidfd_open(self.keeper))
         left = set(self.ending)
         for one in left:
             waiting.register(one, select.POLLIN)
@@ -66,8 +70,12 @@ class Kept:
             for one, _ in waiting.poll(patience * 1000):
                 waiting.unregister(one)
                 left.discard(one)
+        if self.keeper:
+            with contextlib.suppress(OSError):
+                os.waitpid(self.keeper, os.WNOHANG)
+            self.keeper = 0
         if left:
-            still = f"{len(left)} workers of the keeper before have not ended {ENDING_SECONDS:.0f} s after it"
+            still = f"{len(left)} processes of the keeper before have not ended {ENDING_SECONDS:.0f} s after it"
             print(f"jitc-proxyd: {still}; the driver may hold them", file=sys.stderr, flush=True)
 
     def close(self) -> None:
@@ -90,6 +98,7 @@ def ends_without_keeper(service: Service, kept: Kept, words: list[str], signals:
         os._exit(FAILED)
     kept.memory |= service.backup.descriptors()  # the newer ones, if this service has hardly begun
     kept.ending += service.ends_of_workers()
+    kept.keeper = service.keeper.process.pid if service.keeper.process is not None else 0
     begin_anew(kept, words, signals)
 
 

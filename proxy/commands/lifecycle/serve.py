@@ -78,11 +78,13 @@ def _made(config: Config, words: list[str], before: Before, signals: Signals) ->
             config, replace=before.replace, keeper=before.keeper, left=known, listener=given_socket(config.socket),
             backup=before.backup, kept=before.kept.memory,
         )  # fmt: skip
-    except KeeperLost:
-        begin_anew(before.kept, words, signals)
+    except (KeeperLost, NoSpace) as error:
+        if isinstance(error, KeeperLost) or isinstance(error.__cause__, KeeperLost):
+            begin_anew(before.kept, words, signals)
+        return complain("jitc-proxyd", str(error))
     except CommandError as error:
         return complain("jitc-proxyd", str(error), error.code)
-    except (NoDevice, SocketInUse, NoSpace, UnknownUser, paths.MissingLibrary, OSError) as error:
+    except (NoDevice, SocketInUse, UnknownUser, paths.MissingLibrary, OSError) as error:
         return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
 
 
@@ -96,6 +98,7 @@ class _Serving:
         service.keeper.when_handing_over(signals.hand_over)
 
     def run(self, watchdog: Watchdog) -> int:
+        from ...common.shared_memory import NoSpace
         from ...keeper.line import KeeperLost
         from ...ranks.rank import NoWorker
 
@@ -106,7 +109,13 @@ class _Serving:
             watchdog.watch(service)
             self._serve()
             self._end()
-        except (KeeperLost, NoWorker, OSError, RuntimeError) as error:  # of gRPC, when the socket cannot be bound
+        except (
+            KeeperLost,
+            NoSpace,
+            NoWorker,
+            OSError,
+            RuntimeError,
+        ) as error:  # of gRPC, when the socket cannot be bound
             self._go_on_without_keeper()
             return complain("jitc-proxyd", str(error))
         finally:

@@ -10,8 +10,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import grpc
+
 from jitc.v1 import control_pb2
 
+from ...common import rpc
+from ...common.rpc import refuse
 from ..fault_injector import FaultInjector
 from ..joins.communicators import Refusal
 from ..registry import Registry
@@ -39,6 +43,8 @@ class CoordinatorService:
             try:
                 one = registry.communicators.join(session, request.unique_id, request.ranks, request.rank)
             except Refusal as refusal:
+                if registry.keeper is not None and registry.keeper.lost:  # which may be all that is wrong
+                    refuse(context, grpc.StatusCode.UNAVAILABLE, rpc.ANEW)
                 print(f"jitc-proxyd: {session.label()} cannot join: {refusal}", file=sys.stderr, flush=True)
                 return control_pb2.JoinReply(status=refusal.status, refusal=str(refusal))
             registry.changed.notify_all()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 
@@ -59,7 +59,7 @@ class NodeService:
         waiting: rpc.Waiting,
         ended: Callable[[Session], None],
     ) -> None:
-        self._registry, self._supervisor = registry, supervisor
+        self._registry, self._supervisor, self._keeper = registry, supervisor, keeper
         self.programs = Programs(registry, watch, keeper, self.close)
         self._watch = watch
         self._faults, self._waiting, self._ended = faults, waiting, ended
@@ -174,7 +174,7 @@ class NodeService:
 
     def _open(self, request: Any, context: Any, deadline: float) -> Session:
         if self.moving:
-            refuse(context, grpc.StatusCode.UNAVAILABLE, "jitc-proxyd begins anew; ask again")
+            refuse(context, grpc.StatusCode.UNAVAILABLE, rpc.ANEW)
         if self.draining:
             message = "jitc-proxyd is stopping: it takes no new sessions, only serves those that it has to their end"
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, message)
@@ -214,7 +214,7 @@ class NodeService:
                 self._forget(session, worker)
                 if rpc.refused(error):
                     why = rpc.status_of(error)[1]
-                    refuse(context, grpc.StatusCode.INTERNAL, f"the worker cannot open a session: {why}")
+                    self._refuse(context, grpc.StatusCode.INTERNAL, f"the worker cannot open a session: {why}")
                 continue
             if self._enter_serving(session, worker, context):
                 return session
@@ -231,7 +231,7 @@ class NodeService:
         except NotYet as error:
             refuse(context, grpc.StatusCode.UNAVAILABLE, f"no worker is ready yet for GPU {gpu.index}: {error}")
         except NoWorker as error:
-            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {error}")
+            self._refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {error}")
 
     def _add(
         self, request: Any, pid: int, environment: Mapping[str, str], worker: Worker, context: Any
@@ -240,7 +240,13 @@ class NodeService:
             return self._registry.add(request, pid, environment)
         except (Full, NoSpace) as error:
             worker.kill()
-            refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
+            self._refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
+
+    def _refuse(self, context: Any, code: grpc.StatusCode, text: str) -> NoReturn:
+        """Refuses a program for want of something, unless all that the service lacks is its keeper."""
+        if self._keeper.lost:
+            refuse(context, grpc.StatusCode.UNAVAILABLE, rpc.ANEW)
+        refuse(context, code, text)
 
     def _forget(self, session: Session, worker: Worker) -> None:
         """Takes back a session that was never served."""
@@ -269,7 +275,7 @@ class NodeService:
         with changed:
             while not session.reachable():
                 if session.state is SessionState.FAILED:
-                    refuse(context, grpc.StatusCode.FAILED_PRECONDITION, session.failure)
+                    self._refuse(context, grpc.StatusCode.FAILED_PRECONDITION, session.failure)
                 if session.state is SessionState.CLOSED:
                     refuse(context, grpc.StatusCode.NOT_FOUND, "the session has been closed")
                 left = deadline - time.monotonic() if context.is_active() else 0.0

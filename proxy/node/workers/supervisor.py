@@ -112,7 +112,7 @@ class Supervisor:
             for worker in self._workers:
                 if worker.machine.state is WorkerState.SPARE and worker.alive():
                     return worker
-            if self._stopping:
+            if self._stopping or self._keeper.lost:
                 raise Closing("the service is ending")
             if self._failed_starts >= FAILED_STARTS:
                 raise NoWorker("worker processes end while they start; see the service's output above")
@@ -225,7 +225,7 @@ class Supervisor:
             worker = self._start_watched()
         except (OSError, KeeperLost) as error:
             self._complaints.of(error)
-            later = scarce(error)  # callers that wait for a worker try again in a moment
+            later = scarce(error) or self._keeper.lost  # callers that wait for a worker try again in a moment
         finally:
             with self._changed:
                 self._posted -= 1

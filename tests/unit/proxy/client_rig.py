@@ -73,7 +73,7 @@ class RealClient:
     def asked(self, method: Any, request: Any) -> Any:
         deadline = time.monotonic() + self.patience
         while True:
-            if request is self.request and not request.token:
+            if request is self.request:
                 self.introduce()
             try:
                 return method(request, timeout=30, wait_for_ready=self.patience > 0)
@@ -82,7 +82,7 @@ class RealClient:
                     raise
 
     def introduce(self) -> None:
-        """To the keeper; a keeper without a service and without programs that were served has ended."""
+        """To the keeper; one without a service and without programs that were served has ended, or it was killed."""
         if not self.program.stands():
             self.program.close()
             self.program = Program(self.socket, self.patience)

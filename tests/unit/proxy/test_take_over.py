@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -156,18 +155,3 @@ def test_another_version_is_refused(proxyd: Proxyd) -> None:
     train(ranks, 1)
     check(ranks, 3)
     close(ranks)
-
-
-def test_the_keeper_s_end_is_everybody_s(proxyd: Proxyd) -> None:
-    """Workers end, the service says why and ends, and nothing is left."""
-    first, ranks = proxyd.begin()
-    workers = [worker_of(client) for client in ranks]
-    keeper = next(iter(Path(f"/proc/{first.pid}/task/{first.pid}").glob("children"))).read_text().split()[0]
-    os.kill(int(keeper), signal.SIGKILL)
-    assert first.wait(60) == 1
-    assert "jitc-keeper has ended" in proxyd.log.read_text()
-    until(lambda: not any(Path(f"/proc/{pid}/fd").exists() for pid in workers), 10, "the workers have ended")
-    for client in ranks:
-        client.close_stream()
-        client.link.close()
-    proxyd.ready(proxyd.start(PLAIN))

@@ -1,0 +1,233 @@
+"""The keeper is killed at any moment of a job: the service begins anew in its process, and nothing of the job differs.
+
+Real services in processes of their own, real workers; two ranks in this process. A service kills its keeper at a record
+of its log (dying_proxyd.py). What concerns a service alone is tried in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from client_rig import check, together, train
+from proxyd_rig import DYING, PLAIN, Proxyd, close, worker_of
+from standin_client import config
+from toolkit.program import Program
+from toolkit.waiting import patient, until
+
+from jitc.proxy import service as services
+from jitc.proxy.commands.lifecycle import keeper_lost
+from jitc.proxy.commands.lifecycle.keeper_lost import Kept
+from jitc.proxy.common import rpc
+from jitc.proxy.common.paths import PROTOCOL_VERSION
+from jitc.proxy.node.api import programs
+from jitc.proxy.service import Service
+from jitc.v1 import control_pb2
+
+pytestmark = pytest.mark.timeout(150)
+STEPS = 4
+#: Records of a run, from the service's start to the end of the sessions, at the least.
+RECORDS = 42
+QUICK = {1, 9, 20, 30, 36}
+
+
+def keeper_of(process: subprocess.Popen[str]) -> int:
+    """The service's first child, once it is there."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return int(until(lambda: children.read_text().split(), 30, "the service has a keeper")[0])
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(count, when, marks=() if count in QUICK and when == "after" else pytest.mark.slow)
+        for count in range(1, RECORDS + 1)
+        for when in ("before", "after")
+    ]
+
+
+@pytest.mark.parametrize(("count", "when"), cases())
+def test_killed_at_a_record(count: int, when: str, proxyd: Proxyd) -> None:
+    """Wherever it dies: two ranks begin, train, lose a worker and train on, and end with what they should have."""
+    first = proxyd.start([*DYING, "keeper", str(count), when])
+    ranks = together(proxyd)  # type: ignore[arg-type]
+    train(ranks, 2)
+    check(ranks, 2)
+    os.kill(worker_of(ranks[1]), signal.SIGKILL)
+    train(ranks, STEPS - 2)
+    check(ranks, STEPS)
+    assert all(one["outcome"] == "recovered" for one in proxyd.recoveries()), proxyd.recoveries()
+    close(ranks)
+    said = "jitc-keeper has ended, and all workers with it"
+    until(lambda: said in proxyd.log.read_text(), 30, f"there are no fewer records than {count}")
+    assert first.poll() is None
+    proxyd.ready(first)
+
+
+def test_with_a_service_that_is_killed_too(proxyd: Proxyd) -> None:
+    """Nobody else holds anything here, so the job ends with an error, and nothing is left."""
+    first, ranks = proxyd.begin()
+    workers = [worker_of(client) for client in ranks]
+    os.kill(keeper_of(first), signal.SIGSTOP)
+    first.kill()
+    first.wait()
+    os.kill(int(subprocess.check_output(["pgrep", "-f", f"keeper --socket {proxyd.config.socket}"])), signal.SIGKILL)
+    until(lambda: not any(Path(f"/proc/{pid}/fd").exists() for pid in workers), 10, "the workers have ended")
+    proxyd.ready(proxyd.start(PLAIN))
+    with pytest.raises(grpc.RpcError) as refused:
+        ranks[0].node.Attach(ranks[0].request, timeout=patient(30))
+    assert rpc.status_of(refused.value) == (
+        grpc.StatusCode.NOT_FOUND, "unknown session: it was closed, or the service is another one"
+    )  # fmt: skip
+    for client in ranks:
+        client.close_stream()
+        client.link.close()
+        client.program.close()
+
+
+def test_again_and_again(proxyd: Proxyd) -> None:
+    """That is no accident: the service ends, and says so."""
+    first = proxyd.start(PLAIN)
+    for _ in range(keeper_lost.ENDS):
+        proxyd.ready(first)
+        assert first.poll() is None
+        os.kill(keeper_of(first), signal.SIGKILL)
+    assert first.wait(patient(60)) == 1
+    assert "ended again and again; not started any more" in proxyd.log.read_text()
+    proxyd.ready(proxyd.start(PLAIN))
+
+
+def test_workers_that_are_still_ending_are_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """But not for ever."""
+    monkeypatch.setattr(keeper_lost, "ENDING_SECONDS", 0.2)
+    (ended, closed), (lives, write) = os.pipe(), os.pipe()
+    os.close(closed)
+    kept = Kept(ending=[ended])
+    kept.wait()
+    assert capfd.readouterr().err == ""
+    kept.ending.append(lives)
+    kept.wait()
+    assert "1 processes of the keeper before have not ended" in capfd.readouterr().err
+    kept.close()
+    os.close(write)
+
+
+def test_what_is_left_reaches_the_next_program_in_the_process() -> None:
+    memory = os.memfd_create("test")
+    kept = Kept({"log": memory}, [], [1.0], 7)
+    descriptor = kept.written()
+    assert os.get_inheritable(memory) and os.get_inheritable(descriptor)
+    assert Kept.read(descriptor) == kept
+    assert not os.get_inheritable(memory)
+    kept.close()
+
+
+# -- one service after the other in this process -------------------------------------------------------
+
+
+class Places:
+    """A service with two sessions whose keeper dies, and the next one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.config = config(folder)
+        self.first = Service(self.config)
+        self.first.start()
+        self.programs = [Program(self.config.socket) for _ in range(2)]
+        self.sessions = [self.attach(gpu, one) for gpu, one in enumerate(self.programs)]
+        self.services: list[Service] = []
+
+    def attach(self, gpu: int, program: Program, token: str = "") -> Any:
+        with rpc.channel(self.config.socket) as link:
+            request = control_pb2.AttachRequest(
+                protocol_version=PROTOCOL_VERSION, gpu=gpu, pid=os.getpid(), rank=-1, wait_ms=20000, token=token,
+                program=program.ticket,
+            )  # fmt: skip
+            return rpc.node(link).Attach(request, timeout=patient(30), wait_for_ready=True)
+
+    def next(self) -> Service:
+        """The one that follows when the keeper has been killed."""
+        before = self.first if not self.services else self.services[-1]
+        os.kill(before.keeper.pid, signal.SIGKILL)
+        assert before.keeper.process is not None
+        before.keeper.process.wait()
+        kept = {name: os.dup(one) for name, one in before.backup.descriptors().items()}
+        before.leave()
+        service = Service(self.config, kept=kept)
+        self.services.append(service)
+        for one in kept.values():
+            os.close(one)
+        service.start()
+        return service
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Iterator[Places]:
+    one = Places(tmp_path)
+    yield one
+    for program in one.programs:
+        program.close()
+    one.services[-1].stop()
+    assert not list(tmp_path.iterdir())
+
+
+def test_programs_come_back_with_a_new_ticket(places: Places) -> None:
+    """Then their end is known again. A ticket that is none, or another keeper's, is refused."""
+    service = places.next()
+    first, second = (one.token for one in places.sessions)
+    for ticket in ("", "x", places.programs[0].ticket):
+        with pytest.raises(grpc.RpcError) as refused:
+            places.attach(0, type("Other", (), {"ticket": ticket})(), first)
+        assert rpc.status_of(refused.value)[0] in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNAVAILABLE)
+    for index, token in enumerate((first, second)):
+        places.programs[index].close()
+        places.programs[index] = Program(places.config.socket)
+        assert places.attach(index, places.programs[index], token).session == places.sessions[index].session
+    assert [one.program for one in service.registry.sessions.values()] == [one.ticket for one in places.programs]
+    places.programs[0].close()
+    until(lambda: len(service.registry.sessions) == 1, 30, "the first session has ended with its program")
+    # Another ticket changes nothing once a program is known.
+    stranger = Program(places.config.socket)
+    places.attach(1, stranger, second)
+    stranger.close()
+    assert [one.program for one in service.registry.sessions.values()] == [places.programs[1].ticket]
+
+
+def test_a_program_that_does_not_come_back(
+    places: Places, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its session is closed in time, also by a service that takes over meanwhile."""
+    service = places.next()
+    places.programs[1].close()
+    places.programs[1] = Program(places.config.socket)
+    places.attach(1, places.programs[1], places.sessions[1].token)
+    service.leave()
+    monkeypatch.setattr(programs, "RETURN_SECONDS", 0.5)
+    another = Service(places.config)
+    places.services.append(another)
+    another.start()
+    until(lambda: len(another.registry.sessions) == 1, 30, "the other session is closed")
+    assert "session 1 is closed: its program has not come back" in capfd.readouterr().err
+    assert [one.number for one in another.registry.sessions.values()] == [2]
+
+
+def test_of_another_version(places: Places, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """What it held is of no use, and that is said; the service begins without it."""
+    monkeypatch.setattr(services, "VERSIONS", services.VERSIONS | {"journal": 99})
+    service = places.next()
+    assert "of another version of jitc: its jobs end" in capfd.readouterr().err
+    assert not service.takes_over and not service.registry.sessions
+
+
+def test_a_session_whose_memory_is_not_complete(places: Places, capfd: pytest.CaptureFixture[str]) -> None:
+    """As systemd's store may be, which has room for so much."""
+    places.first.backup.forget(["1/journal"])
+    service = places.next()
+    assert [one.number for one in service.registry.sessions.values()] == [2]
+    assert "session 1 is gone" in capfd.readouterr().err
