@@ -90,7 +90,9 @@ VARIABLES = (
         "1",
     ),
     Variable(
-        ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"), "`jitc-proxyd`", "readiness and signs of life for systemd"
+        ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "FDSTORE"),
+        "`jitc-proxyd`",
+        "readiness and signs of life for systemd, and descriptors for its store",
     ),
     Variable(("LISTEN_FDS", "LISTEN_PID"), "`jitc-proxyd`", "the listening socket that systemd has made"),
     Variable(("NO_COLOR", "TERM", "COLUMNS", "LINES"), "`jitc`", "[tables and colour](#on-a-terminal)"),

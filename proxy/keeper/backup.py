@@ -29,7 +29,7 @@ class _Known:
 
 
 class Backup:
-    """What the keeper holds, by name, as descriptors of this process."""
+    """The keeper's files, by name, as descriptors of this process."""
 
     def __init__(self, outside: Outside | None = None) -> None:
         self._outside = outside

@@ -32,22 +32,8 @@ def script_of(name: str, steps: int = LONG) -> Script:
     return Script(JOBS[name].name, JOBS[name].arguments, JOBS[name].ranks, PACED).with_arguments("--steps", str(steps))
 
 
-def keeper_of(service: Service) -> int:
-    """Returns its process: it has the service's socket in its words."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_text().split("\0")
-        except OSError:
-            continue
-        if "jitc.proxy.keeper" in words and str(service.socket) in words:
-            found.append(int(folder.name))
-    [keeper] = found
-    return keeper
-
-
 def kill_keeper(service: Service) -> int:
-    keeper = keeper_of(service)
+    keeper = service.keeper_pid()
     os.kill(keeper, signal.SIGKILL)
     return keeper
 
@@ -76,7 +62,7 @@ def test_the_keeper_is_killed(name: str, workplace: Workplace, reference: Refere
         before = kill_keeper(service)
         until(lambda turn=turn: begun_anew(service, turn), 60, "the service has begun anew")
         running.go_to(3 + 3 * turn)
-        assert keeper_of(service) != before and service.process.poll() is None
+        assert service.keeper_pid() != before and service.process.poll() is None
     assert {one["outcome"] for one in service.report()} == {"recovered"}
     running.let_go()
     assert_identical(running.job.finish().successful().records, reference(script, "cuda"))
@@ -108,7 +94,7 @@ def test_both_are_killed(store: DescriptorStore, workplace: Workplace, reference
     running.go_to(2)
     assert len([one for one in store.names() if one.endswith("/journal")]) == 2
     for steps, first_the_keeper in ((5, True), (8, False)):
-        keeper = keeper_of(service)
+        keeper = service.keeper_pid()
         for one in (keeper, service.process.pid) if first_the_keeper else (service.process.pid, keeper):
             os.kill(one, signal.SIGKILL)
         service.kill()
@@ -132,7 +118,7 @@ def test_anything_dies_at_random(seed: int, store: DescriptorStore, workplace: W
     for turn in range(8):
         running.grant(running.granted + 1 + source.randrange(3))
         workers = [pid for gpu in range(script.ranks) if (pid := service.worker_pid(gpu))]
-        those = {"keeper": keeper_of(service), "service": service.process.pid}
+        those = {"keeper": service.keeper_pid(), "service": service.process.pid}
         if workers:
             those["worker"] = source.choice(workers)
         dies = source.sample(sorted(those), source.randrange(1, len(those) + 1))

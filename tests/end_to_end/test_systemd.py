@@ -152,6 +152,28 @@ def test_the_service_is_killed(user: int, boot: Callable[..., Machine], podman: 
     assert machine.property("NRestarts") == "3"
 
 
+@pytest.mark.parametrize("user", [0, USER])
+def test_the_keeper_is_killed(user: int, boot: Callable[..., Machine], podman: Podman, reference: Reference) -> None:
+    """Alone: the service goes on in the same process; with the service: the next one has it all from systemd."""
+    machine = boot(f"User={user}" if user else "")
+    service, holder = machine.main_pid(), keeper(machine)
+    program = Program(machine, podman, SCRIPT, user, SOCKET)
+    program.goes_to(3)
+    assert int(machine.property("NFileDescriptorStore")) >= 2 * 4 + 2  # of each session, and the board and the log
+    machine.execute("kill", "-9", str(holder))
+    program.goes_to(5)
+    assert machine.main_pid() == service and keeper(machine) != holder
+    machine.execute("kill", "-9", str(keeper(machine)), str(service))
+    another(machine, service, user=user)
+    program.goes_to(7)
+    kill_worker(machine, 1, user)
+    assert_identical(program.finish(STEPS), reference(SCRIPT, "cuda"))
+    assert machine.property("NRestarts") == "1"
+    machine.systemctl("stop", UNIT)
+    assert machine.property("NFileDescriptorStore") == "0"
+    assert machine.execute("ls", "-A", "/run/jitc") == ""
+
+
 def test_a_service_that_stands_still(boot: Callable[..., Machine], podman: Podman, reference: Reference) -> None:
     """The watchdog ends it, and the next one takes over."""
     machine = boot(f"WatchdogSec={WATCHDOG_SECONDS}")

@@ -207,6 +207,17 @@ class Service:
         os.kill(mine["worker_pid"], signal.SIGKILL)
         until(lambda: state() == "failed", 2 * RECOVERY_SECONDS, "the job is given up")
 
+    def keeper_pid(self) -> int:
+        """Its keeper has the socket in its words."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                words = (folder / "cmdline").read_text().split("\0")
+                if "jitc.proxy.keeper" in words and str(self.socket) in words:
+                    found.append(int(folder.name))
+        [keeper] = found
+        return keeper
+
     def worker_pid(self, gpu: int) -> int | None:
         pid: int | None = self.status()["gpus"][gpu]["worker_pid"]
         return pid

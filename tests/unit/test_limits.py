@@ -60,7 +60,7 @@ INSIDE = {
     "protos/transport/common/sending.h kCapacity": FLOW,
     "protos/transport/common/socket.cpp kQueue": "of a socket: who connects then waits",
     "protos/transport/server/server.h kMost": "more than there are sessions and strangers",
-    "proxy/commands/activation.py _SOCKETS_MOST": "of systemd's: a unit of ours has one",
+    "proxy/commands/lifecycle/activation.py _SOCKETS_MOST": "of systemd's: a unit of ours has one",
     "proxy/commands/doctor/check.py _MOST": SHOWN,
     "proxy/commands/doctor/elf.py _PATH_MOST": "of a loader: longer ones are none",
     "proxy/commands/doctor/program.py _NAME_MOST": SHOWN,

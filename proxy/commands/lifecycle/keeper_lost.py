@@ -32,7 +32,7 @@ ENDING_SECONDS = 10.0
 
 @dataclass
 class Kept:
-    """What the keepers before have left to this program."""
+    """The remains of the keepers before, for this program."""
 
     memory: dict[str, int] = field(default_factory=dict)  # descriptors of this process, by name
     ending: list[int] = field(default_factory=list)  # readable when workers have ended

@@ -34,7 +34,7 @@ SIGNAL_SECONDS = 0.2
 
 @dataclass
 class Before:
-    """What there was before the service."""
+    """The state of this process before the service."""
 
     backup: Backup  # of what its keeper will hold
     kept: Kept  # what keepers have held that have ended

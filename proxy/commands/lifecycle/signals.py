@@ -1,4 +1,4 @@
-"""What ends a service, or makes it read its options again: signals, and what its keeper says.
+"""Signals and messages of the keeper that end a service, or make it read its options again.
 
 Called by: serve.py. Promise: the first SIGTERM or SIGINT asks for the end, the second forces it.
 """

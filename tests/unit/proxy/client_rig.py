@@ -64,7 +64,11 @@ class RealClient:
         self.results: dict[int, tuple[int, bytes]] = {}
         self.fault: tuple[int, str] | None = None
         self.notices: list[str] = []
-        self.connect()
+        try:
+            self.connect()
+        except grpc.RpcError as error:  # its worker has died since
+            assert rpc.status_of(error)[0] is grpc.StatusCode.UNAVAILABLE, error
+            self.reconnect()
 
     @property
     def base(self) -> int:

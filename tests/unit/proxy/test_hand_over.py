@@ -88,6 +88,27 @@ def test_from_one_container_to_the_next(options: tuple[str, ...], apart: list[st
     close(ranks)
 
 
+def test_the_container_before_is_killed(apart: list[str], proxyd: Proxyd) -> None:
+    """Keeper and workers end with it: the service begins anew in its own container, with the memory that they had."""
+    first = proxyd.start([*apart, *PLAIN])
+    proxyd.ready(first)
+    ranks = proxyd.begun()
+    train(ranks, 1)
+    second = proxyd.start([*apart, *PLAIN], "--replace")
+    proxyd.ready(second)
+    train(ranks, 1)
+    os.kill(inner(first), signal.SIGKILL)
+    until(gone(first), 30, "the container has ended")
+    proxyd.ready(second)
+    train(ranks, 1)
+    check(ranks, 3)
+    os.kill(worker_of(ranks[1]), signal.SIGKILL)
+    train(ranks, 1)
+    check(ranks, 4)
+    assert second.poll() is None
+    close(ranks)
+
+
 @pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.slow) for one in range(1, 12))])
 def test_at_any_moment(seed: int, apart: list[str], proxyd: Proxyd) -> None:
     """Again and again, also while ranks are recovered, and with a worker killed right after."""

@@ -217,6 +217,18 @@ def test_a_program_that_does_not_come_back(
     assert [one.number for one in another.registry.sessions.values()] == [2]
 
 
+def test_what_sessions_have_in_the_folder_stays(places: Places) -> None:
+    """Images of kernels, which their journals name; sockets of dead workers and services do not."""
+    folder = places.config.private_directory()
+    image = folder / "images" / ("a" * 32)
+    image.write_bytes(b"kernels")
+    sockets = {one.name for one in folder.iterdir() if one.is_socket()} - {"keeper", "programs"}
+    assert sockets
+    places.next()
+    assert image.read_bytes() == b"kernels"
+    assert not sockets & {one.name for one in folder.iterdir()}
+
+
 def test_of_another_version(places: Places, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """What it held is of no use, and that is said; the service begins without it."""
     monkeypatch.setattr(services, "VERSIONS", services.VERSIONS | {"journal": 99})

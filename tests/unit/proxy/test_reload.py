@@ -151,7 +151,7 @@ def test_one_whose_lock_or_socket_hangs_shows_no_life(service: Service) -> None:
 
 
 def test_only_the_process_that_is_meant_sends_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jitc.proxy.commands.systemd import watchdog_seconds
+    from jitc.proxy.commands.lifecycle.systemd import watchdog_seconds
 
     def seconds(**environment: str) -> float:
         for name in ("WATCHDOG_USEC", "WATCHDOG_PID"):

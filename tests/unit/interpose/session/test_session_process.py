@@ -240,3 +240,33 @@ def test_a_keeper_that_came_back_before_the_session_was_opened(node: Node, clien
     client("assert Session().call(b'x' * 8) == (0, b'x' * 8)").finish()
     first_request, second_request = node.attached
     assert first_request.program != second_request.program
+
+
+def test_a_keeper_that_has_ended_with_all_workers(node: Node, client: Start) -> None:
+    """Each session tells the next keeper of the process, and the service its new ticket; a cut alone renews nothing."""
+    running = client("""
+s, t = Session(), Session(1)
+assert s.call(b"first___") == (0, b"first___") and t.call(b"x" * 8) == (0, b"x" * 8)
+for _ in range(2):
+    told("ready"); go()
+    assert s.call(b"second__") == (0, b"second__") and t.call(b"y" * 8) == (0, b"y" * 8)
+""")
+    assert running.hear() == "ready"
+    before = {one.token: one.program for one in node.attached}
+    node.stop_worker()
+    node.start_worker()
+    running.go()
+    assert running.hear() == "ready"
+    assert {one.program for one in node.attached[2:]} == {one.program for one in node.attached[:2]}, before
+    node.attached.clear()
+    node.stop_worker()
+    node.keeper.stop()
+    (Path(node.socket + ".d") / "programs").unlink()
+    Path(node.socket + ".d").rmdir()
+    node.keeper = FakeKeeper(node.socket)
+    node.start_worker()
+    running.go()
+    running.finish()
+    renewed = {one.token: one.program for one in node.attached}
+    assert len(renewed) == 2 and "" not in renewed
+    assert not set(renewed.values()) & set(before.values()) and len(set(renewed.values())) == 2

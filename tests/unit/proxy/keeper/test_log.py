@@ -136,6 +136,18 @@ def test_an_equal_value_is_not_written_again(shelf: Shelf) -> None:
     one.close()
 
 
+def test_it_is_closed_with_the_keeper() -> None:
+    """What a service does for want of a keeper is not true of the next one."""
+    lost: list[bool] = []
+    one = Log.make(closed=lambda: bool(lost))
+    one.put("session", "serving")
+    lost.append(True)
+    one.put("session", "failed")
+    one.delete("session")
+    assert Log(one.handed_on(), lambda descriptor: None).get("session") == "serving"
+    one.close()
+
+
 def test_the_caller_may_change_what_it_has_put(shelf: Shelf) -> None:
     """It is written again then: what counts is what was put, and not what has become of it since."""
     one, value = Log.make(shelf.keep), {"ranks": [1]}
