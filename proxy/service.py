@@ -64,11 +64,12 @@ class Service:
     def __init__(
         self, config: Config, *, replace: bool = False, keeper: Keeper | None = None, left: Left | None = None,
         listener: socket.socket | None = None, backup: Backup | None = None, kept: dict[str, int] | None = None,
+        held: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
-        """Makes the service. replace: a service that is already serving stands by until this one serves; keeper: of
-        this process, which has stood by, and goes on; left: what this process knew before it began anew; listener:
-        a socket of systemd's, which the service owns from now on; kept: what a keeper that has ended has held, as
-        descriptors of the caller's by name. Raises UnknownUser, too."""
+        """Makes the service. replace: one that is already serving stands by until this one serves; keeper: of this
+        process, which has stood by, and goes on; left: what this process knew before it began anew; listener: a socket
+        of systemd's, which the service owns from now on; kept: the memory of a keeper that has ended, as descriptors of
+        the caller's by name; held: the claim on the socket, if this process has it. Raises UnknownUser, too."""
         left = dict(left or {})
         self.backup = backup or Backup()
         users = Admission.of(config.users) if config.users else None
@@ -77,7 +78,7 @@ class Service:
         backend = open_backend(config)
         if config.spare_gpus >= len(backend.gpus):
             raise NoDevice(f"--spare-gpus {config.spare_gpus} leaves none of {len(backend.gpus)} GPUs to programs")
-        self._socket_lock = SocketLock(config.socket, config.private_directory(), given=listener is not None)
+        self._socket_lock = SocketLock(config.socket, config.private_directory(), given=listener is not None, held=held)
         if keeper is not None:
             self._socket_lock.share()
         self.keeper, self.takes_over = (keeper, True) if keeper is not None else self._open_keeper(replace, kept)
@@ -92,6 +93,7 @@ class Service:
         except BaseException:
             self._let_go()
             raise
+        self.complete = False  # whether it has all that the one before has left
         self._entrance: Entrance | None = None
         if users is not None or listener is not None:
             folder = config.private_directory()
@@ -103,6 +105,7 @@ class Service:
         """Starts everything. Raises NoWorker or OSError; stop() cleans up in any case."""
         begun = [(self.own, self.own.begin(self.takes_over))]
         begun += self.tenants.take_over() if self.takes_over else []
+        self.complete = True
         sessions = [session for _, some in begun for session in some]
         if self.takes_over:
             those = f"{len(sessions)} sessions of the service before"
@@ -268,6 +271,10 @@ class Service:
             last.callback(self.own.leave)
             last.callback(self.tenants.leave)
             last.callback(self._stop_answering)
+
+    def hold(self) -> tuple[int, int] | None:
+        """Holds the claim on the socket, whose keeper has ended. Returns its descriptors; None: it is another one's."""
+        return self._socket_lock.hold()
 
     def ends_of_workers(self) -> list[int]:
         """Returns descriptors of this process's that become readable when the workers have ended."""

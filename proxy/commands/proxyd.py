@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.respawn:
         return Respawn(words, ["--replace"] * arguments.replace, config.private_directory()).run()
     from ..keeper.backup import Backup
-    from .lifecycle.keeper_lost import Kept
+    from .lifecycle.kept import Kept
     from .lifecycle.serve import Before, serve
 
     before = Before(Backup(descriptor_store()), Kept.read(arguments.kept) if arguments.kept is not None else Kept())
@@ -59,7 +59,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.stand_by is not None:
         from .lifecycle.hand_over import stood_by
 
-        before.keeper, serves = stood_by(arguments.stand_by, config, before.backup)
+        before.keeper, serves = stood_by(arguments.stand_by, config, before.backup, before.kept)
         if serves:
             return _stay(config)
     before.left, before.replace = arguments.left or {}, arguments.replace

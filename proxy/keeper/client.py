@@ -68,17 +68,17 @@ class Keeper:
     def lost(self) -> bool:
         return self._line.lost
 
-    @property
-    def dismissed(self) -> bool:
-        """Returns whether the keeper has ended the connection because another service is there."""
-        return self._line.dismissed
-
     def when_lost(self, act: Callable[[], None]) -> None:
+        """act: the keeper has ended; that may have been before this call."""
         self._line.on_lost = act
+        if self._line.lost:
+            act()
 
     def when_handing_over(self, act: Callable[[], None]) -> None:
-        """act: another service wants to replace this one."""
+        """act: another service wants to replace this one; that may have been before this call."""
         self._line.on_hand_over = act
+        if self._line.handing_over:
+            act()
 
     def when_ended(self, act: Callable[[str], None]) -> None:
         """act: takes the ticket of a training process that was watched, and has ended."""

@@ -24,6 +24,9 @@ from .line import KeeperLost
 _OF_SERVICE = ("LD_PRELOAD", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "FDSTORE")
 #: Connections that a keeper has not looked at yet.
 WAITING = 64
+#: Time for the service before to go on when the keeper has ended as this one was to replace it: that one has what the
+#: keeper held, and waits a few seconds for this one (../commands/lifecycle/hand_over.py).
+GOING_ON_SECONDS = 8.0
 #: Time for a keeper to answer a question.
 ASKED_SECONDS = 5.0
 
@@ -45,10 +48,14 @@ def open_keeper(
         except Taken:
             try:
                 keeper = _connected(lock, versions, replace, backup)
-            except (KeeperLost, OSError):
+            except (KeeperLost, OSError) as error:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(0.05)  # a keeper that is just beginning, or about to end
+                if replace and isinstance(error, KeeperLost):
+                    time.sleep(GOING_ON_SECONDS)
+                    deadline = time.monotonic() + ENDING_SECONDS
+                else:
+                    time.sleep(0.05)  # a keeper that is just beginning, or about to end
                 continue
             try:
                 lock.share()

@@ -34,7 +34,8 @@ class Line:
         self._answers = threading.Condition()
         self._answer: tuple[dict[str, Any], list[int]] | None = None
         self._number = 0  # of the newest request
-        self.lost = self.dismissed = self._closed = False
+        self.lost = self._closed = False
+        self.handing_over = False  # another service wants to replace this one
         self.on_lost: Callable[[], None] = lambda: None
         self.on_hand_over: Callable[[], None] = lambda: None
         self.on_ended: list[Callable[[str], None]] = []  # each is told of every program
@@ -111,7 +112,6 @@ class Line:
         if document["event"] == "ended":
             for one in list(self.on_ended):
                 one(document["program"])
-        elif document["event"] == "dismissed":
-            self.dismissed = True
         else:
+            self.handing_over = True
             self.on_hand_over()

@@ -8,6 +8,7 @@ programs leaves a keeper in another container, so that this container can end.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import time
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from .activation import pass_on
+from .kept import Kept
 from .respawn import COMMAND, ENDING
 
 if TYPE_CHECKING:
@@ -42,20 +44,20 @@ def give_place(service: Service, words: list[str], signals: Signals) -> NoReturn
     print("jitc-proxyd: another one takes over", file=sys.stderr, flush=True)
     connection = service.keeper.handed_on()
     os.set_inheritable(connection, True)
-    become([*words, "--stand-by", str(connection)], signals)
+    become([*words, "--stand-by", str(connection), *Kept.of(service).words()], signals)
 
 
-def stood_by(connection: int, config: Config, backup: Backup) -> tuple[Keeper | None, bool]:
+def stood_by(connection: int, config: Config, backup: Backup, kept: Kept) -> tuple[Keeper | None, bool]:
     """Waits for the service that is to replace this one. Returns the keeper, unless it has ended, and whether that one
-    serves; otherwise this one goes on."""
+    serves; otherwise this one goes on, with what it has kept."""
     from ...keeper.launch import stand_by
     from ...keeper.line import KeeperLost
 
     try:
         keeper = stand_by(connection, backup)
         serves = keeper is None
-    except KeeperLost:  # the other one had nothing to take over, and begins anew
-        keeper, serves = None, _another_serves(config)
+    except KeeperLost:  # it was killed, or the other one had nothing to take over, and begins anew
+        keeper, serves = None, _another_serves(config, kept)
     if not serves:
         print("jitc-proxyd: the other one could not take over; this one goes on", file=sys.stderr, flush=True)
     return keeper, serves
@@ -71,19 +73,23 @@ def move(service: Service, words: list[str], signals: Signals) -> NoReturn:
     become([*words, "--left", json.dumps(logs)], signals)
 
 
-def _another_serves(config: Config) -> bool:
-    from ...keeper.claim.socket_lock import alive
-    from ...keeper.launch import sessions_kept
+def _another_serves(config: Config, kept: Kept) -> bool:
+    """Returns whether another one serves after all. Otherwise this process has the claim on the socket, unless it
+    cannot be had: then that is reported when the service is made."""
+    from ...keeper.claim.listening import alive
+    from ...keeper.claim.socket_lock import SocketInUse, SocketLock
 
     deadline, begun = time.monotonic() + SERVING_SECONDS, time.monotonic() + BEGINNING_SECONDS
-    while time.monotonic() < deadline:
-        if alive(config.socket):
-            return True
-        if sessions_kept(config.private_directory()) is not None:
-            begun = time.monotonic() + BEGINNING_SECONDS
-        elif time.monotonic() > begun:
-            break
-        _never.wait(LOOK_SECONDS)
+    with contextlib.suppress(SocketInUse):
+        lock = SocketLock(config.socket, config.private_directory())
+        lock.share()
+        while time.monotonic() < deadline:
+            if alive(config.socket):
+                return True
+            if time.monotonic() > begun and (claim := lock.hold()) is not None:
+                kept.claim = list(claim)
+                break
+            _never.wait(LOOK_SECONDS)
     return False
 
 

@@ -7,6 +7,7 @@ it cannot become ready is one line on standard error.
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import sys
 from dataclasses import dataclass, field
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
     from ...keeper.backup import Backup
     from ...keeper.client import Keeper
     from ...service import Service
-    from .keeper_lost import Kept
+    from .kept import Kept
 
 #: How long a signal may go unnoticed.
 SIGNAL_SECONDS = 0.2
+GOES_ON = "jitc-keeper has ended before this one had taken over; the one before goes on, if there is one"
 
 
 @dataclass
@@ -55,7 +57,7 @@ def serve(config: Config, words: list[str], read: Reader, before: Before) -> int
     if isinstance(service, int):
         return service
     try:
-        return _Serving(service, words, read, before.kept, signals).run(watchdog)
+        return _Serving(service, words, read, before, signals).run(watchdog)
     finally:
         watchdog.stop()
 
@@ -76,12 +78,14 @@ def _made(config: Config, words: list[str], before: Before, signals: Signals) ->
         known = {int(user): Log(one, lambda descriptor: None) for user, one in before.left.items()}
         return Service(
             config, replace=before.replace, keeper=before.keeper, left=known, listener=given_socket(config.socket),
-            backup=before.backup, kept=before.kept.memory,
+            backup=before.backup, kept=before.kept.memory, held=before.kept.held,
         )  # fmt: skip
     except (KeeperLost, NoSpace) as error:
-        if isinstance(error, KeeperLost) or isinstance(error.__cause__, KeeperLost):
-            begin_anew(before.kept, words, signals)
-        return complain("jitc-proxyd", str(error))
+        if isinstance(error, NoSpace) and not isinstance(error.__cause__, KeeperLost):
+            return complain("jitc-proxyd", str(error))
+        if before.replace and not before.kept.memory:
+            return complain("jitc-proxyd", GOES_ON)
+        begin_anew(before.kept, words, signals)
     except CommandError as error:
         return complain("jitc-proxyd", str(error), error.code)
     except (NoDevice, SocketInUse, UnknownUser, paths.MissingLibrary, OSError) as error:
@@ -91,8 +95,9 @@ def _made(config: Config, words: list[str], before: Before, signals: Signals) ->
 class _Serving:
     """A service that serves, until something ends it."""
 
-    def __init__(self, service: Service, words: list[str], read: Reader, kept: Kept, signals: Signals) -> None:
-        self._service, self._words, self._read, self._kept = service, words, read, kept
+    def __init__(self, service: Service, words: list[str], read: Reader, before: Before, signals: Signals) -> None:
+        self._service, self._words, self._read, self._kept = service, words, read, before.kept
+        self._replaces = before.replace
         self._signals, self._begun = signals, False
         service.keeper.when_lost(signals.keeper_lost)
         service.keeper.when_handing_over(signals.hand_over)
@@ -135,6 +140,7 @@ class _Serving:
 
     def _serve(self) -> None:
         from .hand_over import become, move
+        from .kept import Kept
 
         # With a time limit: a signal may arrive in another thread, but Python runs handlers in this one.
         while not (self._signals.first.wait(SIGNAL_SECONDS) or self._service.keeper.lost):
@@ -143,7 +149,7 @@ class _Serving:
             if self._signals.reload:
                 self._signals.reload = False  # before the options are read: a later signal counts again
                 if (found := changed(self._service, self._words, self._read)) is not None:
-                    become(found, self._signals)
+                    become([*found, *Kept.of(self._service).words()], self._signals)
 
     def _end(self) -> None:
         from .hand_over import give_place
@@ -158,8 +164,12 @@ class _Serving:
     def _go_on_without_keeper(self) -> None:
         from .keeper_lost import ends_without_keeper
 
-        if self._service.keeper.lost:
-            ends_without_keeper(self._service, self._kept, self._words, self._signals)
+        if not self._service.keeper.lost:
+            return
+        if self._replaces and not self._service.complete:
+            complain("jitc-proxyd", GOES_ON)
+            os._exit(FAILED)
+        ends_without_keeper(self._service, self._kept, self._words, self._signals)
 
     def _drain(self) -> None:
         alive = self._service.drain()

@@ -1,6 +1,6 @@
 """The service's socket and its private folder: claimed for this user, taken over from a dead service.
 
-Called by: jitc-proxyd at start; the keeper, which has the claim as long as it lives, at its end; worker.py (alive).
+Called by: jitc-proxyd at start; the keeper, which has the claim as long as it lives, at its end.
 Promises: there are never two keepers on one socket, and a keeper has one service. Nothing is touched unless the
 socket's path is free or has a dead socket of this user. The folder beside it was created and marked by a jitc-proxyd of
 this user, and no other user can enter it; only entries that a jitc-proxyd creates are removed from it. Service and
@@ -14,14 +14,15 @@ import errno
 import fcntl
 import os
 import secrets
-import socket
 import stat
 import sys
+import time
 from pathlib import Path
 
 from .. import protocol
 from . import folders
 from .folders import FILE, SOCKET, Form, Unsafe
+from .listening import dead
 
 #: sockaddr_un holds 108 bytes with the final zero; the workers' sockets are longer than ours.
 PATH_LIMIT = 85
@@ -44,6 +45,10 @@ OURS: dict[str, Form] = _SERVICES | {
 }
 
 
+#: Time for a process that is ending to let go the claim: its connections are closed before.
+LETTING_GO_SECONDS = 1.0
+
+
 class SocketInUse(Exception):
     """This service cannot have the socket; the text names the remedy."""
 
@@ -59,9 +64,10 @@ class WrongSocket(SocketInUse):
 class SocketLock:
     """The claim on a socket path: a lock on the private folder, which ends with the processes that have it open."""
 
-    def __init__(self, path: str, directory: Path, given: bool = False) -> None:
-        """given: somebody else has made the socket, and keeps it (systemd)."""
-        self.path, self.directory, self.given = path, directory, given
+    def __init__(self, path: str, directory: Path, given: bool = False, held: tuple[int, int] | None = None) -> None:
+        """given: somebody else has made the socket, and keeps it (systemd). held: the folders' descriptors of a claim
+        that this process has already (hold); they stay the caller's."""
+        self.path, self.directory, self.given, self._held = path, directory, given, held
         self._name, self._socket = directory.name, Path(path).name
         self._parent = self._folder = -1
         self._made_parent = False
@@ -84,10 +90,13 @@ class SocketLock:
         if len(os.fsencode(self.path)) > PATH_LIMIT:
             raise WrongSocket(f"the socket path is longer than {PATH_LIMIT} bytes: {self.path}; choose a shorter one")
         self._made_parent = not Path(self.path).parent.exists()
-        self._parent = _open_parent(Path(self.path).parent)
+        if self._held is not None:
+            self._parent, self._folder = (os.dup(one) for one in self._held)
+        else:
+            self._parent = _open_parent(Path(self.path).parent)
         try:
             self._look()
-            while not self._try_lock():
+            while self._folder < 0 and not self._try_lock():
                 pass  # the service before this one was just ending, and removed its folder
             self._clear(_SERVICES if goes_on else OURS)
         except OSError as error:
@@ -117,6 +126,16 @@ class SocketLock:
     def descriptors(self) -> tuple[int, int]:
         """Returns the folder above, and the private one; for adopt()."""
         return self._parent, self._folder
+
+    def hold(self) -> tuple[int, int] | None:
+        """Makes the claim this process's, whose keeper has ended, so that nobody else has it meanwhile. Returns the
+        folders' descriptors; None: another one has the claim, or has removed the folder."""
+        deadline = time.monotonic() + LETTING_GO_SECONDS
+        while self._folder >= 0 and not self._ours() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if self._folder < 0 or not self._ours() or not folders.is_still(self._name, self._parent, self._folder):
+            return None
+        return self.descriptors()
 
     def close(self) -> None:
         """Leaves the claim to the other process that has it."""
@@ -156,7 +175,7 @@ class SocketLock:
     def _look_for_listeners(self) -> bool:
         """Does the same if no jitc-proxyd serves. Raises for a socket that another process listens on."""
         there = self._look()
-        if there and not self.given and not _dead(self.path):
+        if there and not self.given and not dead(self.path):
             raise SocketInUse(f"something else listens on {self.path}; give another one with --socket")
         return there
 
@@ -287,33 +306,3 @@ def _marked(folder: int) -> bool:
     with open(marker, "rb") as text:
         ours = os.fstat(marker)
         return stat.S_ISREG(ours.st_mode) and ours.st_uid == os.geteuid() and text.read(256) == MARKER_TEXT
-
-
-def _dead(path: str) -> bool:
-    """Returns whether no process listens on the socket any more. False if in doubt."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1)
-        try:
-            probe.connect(path)
-        except (ConnectionRefusedError, FileNotFoundError):
-            return True
-        except OSError:
-            return False
-    return False
-
-
-def alive(path: str) -> bool:
-    """Returns whether a worker listens there, as far as can be seen."""
-    try:
-        probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    except OSError:  # no descriptor is left to ask with
-        return True
-    with probe:
-        probe.settimeout(1)
-        try:
-            probe.connect(path)
-        except (TimeoutError, BlockingIOError):  # it does not take those that wait already: it is stopped
-            return True
-        except OSError:
-            return False
-    return True

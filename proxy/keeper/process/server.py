@@ -215,8 +215,8 @@ class Keeper:
         """Kills a service that has not exited in time. Its connection ends with it, if its process can be seen from
         here, and is not the first one of this container, which nobody inside can kill."""
         pid = peer_of(connection).pid
-        if pid <= 1:  # it may go on much later, when this keeper has ended too
-            return self._say_once(connection, {"event": "dismissed"})
+        if pid <= 1:
+            return self._gone(connection)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 

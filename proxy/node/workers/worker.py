@@ -22,7 +22,7 @@ import grpc
 from ...common import rpc
 from ...common.shared_memory import ShelfLost
 from ...common.state_machine import Machine
-from ...keeper.claim import socket_lock
+from ...keeper.claim import listening
 from ...ranks.causes import OUT_OF_MEMORY, WORKER_DEATH
 from ...ranks.rank import KILLED_SECONDS, SLOW_SECONDS
 from . import processes
@@ -100,7 +100,7 @@ class Worker:
     def works(self) -> bool:
         """Returns whether the worker can do anything at all. A process that ends closes its socket some time before the
         kernel counts it as ended: until then its GPU may still write where it could."""
-        return not self.killed and self.alive() and socket_lock.alive(self._called())
+        return not self.killed and self.alive() and listening.alive(self._called())
 
     def ending(self) -> bool:
         """Returns whether the worker no longer works, and has not ended."""

@@ -61,6 +61,15 @@ class Proxyd:
         """Two ranks, served by whatever service there is."""
         return together(self)  # type: ignore[arg-type]
 
+    def keeper(self) -> int:
+        """The process of the keeper."""
+
+        def found() -> str:
+            words = ["pgrep", "-f", f"jitc.proxy.keeper --socket {self.config.socket} "]
+            return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+
+        return int(until(found, 30, "there is a keeper"))
+
     def follow(self, process: subprocess.Popen[str]) -> None:
         """Starts another one when this one has been killed."""
 

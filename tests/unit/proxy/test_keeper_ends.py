@@ -7,8 +7,10 @@ of its log (dying_proxyd.py). What concerns a service alone is tried in this pro
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ from toolkit.waiting import patient, until
 
 from jitc.proxy import service as services
 from jitc.proxy.commands.lifecycle import keeper_lost
-from jitc.proxy.commands.lifecycle.keeper_lost import Kept
+from jitc.proxy.commands.lifecycle import kept as left
+from jitc.proxy.commands.lifecycle.kept import Kept
 from jitc.proxy.common import rpc
 from jitc.proxy.common.paths import PROTOCOL_VERSION
 from jitc.proxy.node.api import programs
@@ -35,12 +38,6 @@ STEPS = 4
 #: Records of a run, from the service's start to the end of the sessions, at the least.
 RECORDS = 42
 QUICK = {1, 9, 20, 30, 36}
-
-
-def keeper_of(process: subprocess.Popen[str]) -> int:
-    """The service's first child, once it is there."""
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    return int(until(lambda: children.read_text().split(), 30, "the service has a keeper")[0])
 
 
 def cases() -> list[Any]:
@@ -73,10 +70,10 @@ def test_with_a_service_that_is_killed_too(proxyd: Proxyd) -> None:
     """Nobody else holds anything here, so the job ends with an error, and nothing is left."""
     first, ranks = proxyd.begin()
     workers = [worker_of(client) for client in ranks]
-    os.kill(keeper_of(first), signal.SIGSTOP)
+    os.kill(proxyd.keeper(), signal.SIGSTOP)
     first.kill()
     first.wait()
-    os.kill(int(subprocess.check_output(["pgrep", "-f", f"keeper --socket {proxyd.config.socket}"])), signal.SIGKILL)
+    os.kill(proxyd.keeper(), signal.SIGKILL)
     until(lambda: not any(Path(f"/proc/{pid}/fd").exists() for pid in workers), 10, "the workers have ended")
     proxyd.ready(proxyd.start(PLAIN))
     with pytest.raises(grpc.RpcError) as refused:
@@ -90,13 +87,37 @@ def test_with_a_service_that_is_killed_too(proxyd: Proxyd) -> None:
         client.program.close()
 
 
+@pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.slow) for one in range(1, 16))])
+@pytest.mark.parametrize("option", ["--replace", pytest.param("", marks=pytest.mark.slow)])
+def test_while_another_service_begins(option: str, seed: int, proxyd: Proxyd) -> None:
+    """It is to replace this one, or a mistake: one of the two serves in the end, with all that the keeper held."""
+    first, ranks = proxyd.begin()
+    train(ranks, 2)
+    second = proxyd.start(PLAIN, *([option] if option else []))
+    threading.Event().wait(random.Random(seed).uniform(0.2, 2))  # from before it begins until it serves
+    os.kill(proxyd.keeper(), signal.SIGKILL)
+    train(ranks, 2)
+    check(ranks, 4)
+    os.kill(worker_of(ranks[1]), signal.SIGKILL)
+    train(ranks, 1)
+    check(ranks, 5)
+    until(lambda: None not in (first.poll(), second.poll()) or proxyd.recoveries(), 30, "one serves")
+    proxyd.serving = until(lambda: the_one_left(first, second), 60, "the other one has ended")
+    close(ranks)
+
+
+def the_one_left(first: subprocess.Popen[str], second: subprocess.Popen[str]) -> subprocess.Popen[str] | None:
+    left = [one for one in (first, second) if one.poll() is None]
+    return left[0] if len(left) == 1 else None
+
+
 def test_again_and_again(proxyd: Proxyd) -> None:
     """That is no accident: the service ends, and says so."""
     first = proxyd.start(PLAIN)
     for _ in range(keeper_lost.ENDS):
         proxyd.ready(first)
         assert first.poll() is None
-        os.kill(keeper_of(first), signal.SIGKILL)
+        os.kill(proxyd.keeper(), signal.SIGKILL)
     assert first.wait(patient(60)) == 1
     assert "ended again and again; not started any more" in proxyd.log.read_text()
     proxyd.ready(proxyd.start(PLAIN))
@@ -106,7 +127,7 @@ def test_workers_that_are_still_ending_are_waited_for(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """But not for ever."""
-    monkeypatch.setattr(keeper_lost, "ENDING_SECONDS", 0.2)
+    monkeypatch.setattr(left, "ENDING_SECONDS", 0.2)
     (ended, closed), (lives, write) = os.pipe(), os.pipe()
     os.close(closed)
     kept = Kept(ending=[ended])
@@ -122,7 +143,7 @@ def test_workers_that_are_still_ending_are_waited_for(
 def test_what_is_left_reaches_the_next_program_in_the_process() -> None:
     memory = os.memfd_create("test")
     kept = Kept({"log": memory}, [], [1.0], 7)
-    descriptor = kept.written()
+    descriptor = int(kept.words()[1])
     assert os.get_inheritable(memory) and os.get_inheritable(descriptor)
     assert Kept.read(descriptor) == kept
     assert not os.get_inheritable(memory)
