@@ -247,7 +247,8 @@ keeper.when_handing_over(asked.set)
 print("serves", flush=True)
 asked.wait(60)
 os.set_inheritable(keeper.handed_on(), True)
-stands_by = "import sys; from jitc.proxy.keeper.launch import stand_by; keeper = stand_by(int(sys.argv[1]));" \\
+stands_by = "import sys; from jitc.proxy.keeper.backup import Backup as B; from jitc.proxy.keeper.launch import *;" \\
+    "keeper = stand_by(int(sys.argv[1]), B());" \\
     "print('replaced' if keeper is None else f'goes on with {keeper.kept}', flush=True)"
 os.execv(sys.executable, [sys.executable, "-c", stands_by, str(keeper.handed_on())])
 """
