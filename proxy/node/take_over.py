@@ -49,8 +49,8 @@ def has_sessions(log: Log) -> bool:
 
 
 def fits(kept: dict[str, int], versions: dict[str, Any]) -> bool:
-    """Returns whether a service of these versions can go on with what a keeper that has ended has held. If not, it
-    says so."""
+    """Returns whether a service of these versions can go on with the memory of a keeper that has ended. If not, it says
+    so."""
     found = None
     if names.LOG in kept:
         with contextlib.suppress(ValueError, OSError):
@@ -58,7 +58,7 @@ def fits(kept: dict[str, int], versions: dict[str, Any]) -> bool:
             found = log.get("versions")
             log.close()
     if found != versions:
-        why = "jitc-keeper has ended, and what it held is of another version of jitc: its jobs end"
+        why = "what jitc-keeper held is of another version of jitc, and cannot be used: its jobs end"
         print(f"jitc-proxyd: {why}", file=sys.stderr, flush=True)
     return bool(found == versions)
 

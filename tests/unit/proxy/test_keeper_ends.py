@@ -254,7 +254,7 @@ def test_of_another_version(places: Places, monkeypatch: pytest.MonkeyPatch, cap
     """What it held is of no use, and that is said; the service begins without it."""
     monkeypatch.setattr(services, "VERSIONS", services.VERSIONS | {"journal": 99})
     service = places.next()
-    assert "of another version of jitc: its jobs end" in capfd.readouterr().err
+    assert "of another version of jitc, and cannot be used: its jobs end" in capfd.readouterr().err
     assert not service.takes_over and not service.registry.sessions
 
 

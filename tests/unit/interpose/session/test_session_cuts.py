@@ -161,7 +161,8 @@ told(s.call(b"after___"))
         JITC_SERVICE_TIMEOUT="60",
     )
     assert running.hear() == "ready"
-    node.stop()
+    node.stop_worker()
+    node.stop_service()
     running.go()
     assert running.process.poll() is None
     node.start()
