@@ -1,6 +1,6 @@
 """The memory and the claim of a service, for the program that goes on in its process.
 
-Called by: keeper_lost.py, hand_over.py, reload.py (they leave it), serve.py and ../proxyd.py (they use it). Promises:
+Called by: keeper_lost.py, hand_over.py (they leave it), serve.py (for a reload, too), ../proxyd.py. Promises:
 descriptors stay open, under their numbers, through the exec of another program, and only through that; a program of
 another version of jitc reads what it knows of it.
 """

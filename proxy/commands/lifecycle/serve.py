@@ -114,13 +114,7 @@ class _Serving:
             watchdog.watch(service)
             self._serve()
             self._end()
-        except (
-            KeeperLost,
-            NoSpace,
-            NoWorker,
-            OSError,
-            RuntimeError,
-        ) as error:  # of gRPC, when the socket cannot be bound
+        except (KeeperLost, NoSpace, NoWorker, OSError, RuntimeError) as error:  # gRPC raises the last one
             self._go_on_without_keeper()
             return complain("jitc-proxyd", str(error))
         finally:

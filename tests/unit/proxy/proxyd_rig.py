@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from client_rig import RealClient, together
+import pytest
+from client_rig import RealClient, check, together, train
 from toolkit.waiting import until
 
 from jitc.proxy.common import rpc
@@ -26,6 +27,9 @@ from jitc.v1 import control_pb2
 
 OPTIONS = ("--device", "software", "--gpus", "2", "--threads", "1", "--spares", "2", "--copies-limit", "1GiB")
 PLAIN = [sys.executable, "-m", "jitc.proxy.commands.proxyd"]
+STEPS = 4
+#: Records of a run, from the service's start to the end of the sessions, at the least.
+RECORDS = 42
 DYING = [sys.executable, str(Path(__file__).with_name("dying_proxyd.py"))]
 
 
@@ -115,6 +119,27 @@ class Proxyd:
             assert one.poll() is not None
             assert one.stdout is not None
             one.stdout.close()
+
+
+def at_records(quick: set[int]) -> list[Any]:
+    """Parameters `count` and `when` of a test that is run at each record; quick: those that are not slow."""
+    return [
+        pytest.param(count, when, marks=() if count in quick and when == "after" else pytest.mark.slow)
+        for count in range(1, RECORDS + 1)
+        for when in ("before", "after")
+    ]
+
+
+def trains_through_a_loss(proxyd: Proxyd) -> None:
+    """Two ranks begin, train, lose a worker and train on, and end with what they should have."""
+    ranks = together(proxyd)  # type: ignore[arg-type]
+    train(ranks, 2)
+    check(ranks, 2)
+    os.kill(worker_of(ranks[1]), signal.SIGKILL)
+    train(ranks, STEPS - 2)
+    check(ranks, STEPS)
+    assert all(one["outcome"] == "recovered" for one in proxyd.recoveries()), proxyd.recoveries()
+    close(ranks)
 
 
 def inner(process: subprocess.Popen[str]) -> int:

@@ -17,8 +17,8 @@ from typing import Any
 
 import grpc
 import pytest
-from client_rig import check, together, train
-from proxyd_rig import DYING, PLAIN, Proxyd, close, worker_of
+from client_rig import check, train
+from proxyd_rig import DYING, PLAIN, Proxyd, at_records, close, trains_through_a_loss, worker_of
 from standin_client import config
 from toolkit.program import Program
 from toolkit.waiting import patient, until
@@ -34,32 +34,14 @@ from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
 pytestmark = pytest.mark.timeout(150)
-STEPS = 4
-#: Records of a run, from the service's start to the end of the sessions, at the least.
-RECORDS = 42
 QUICK = {1, 9, 20, 30, 36}
 
 
-def cases() -> list[Any]:
-    return [
-        pytest.param(count, when, marks=() if count in QUICK and when == "after" else pytest.mark.slow)
-        for count in range(1, RECORDS + 1)
-        for when in ("before", "after")
-    ]
-
-
-@pytest.mark.parametrize(("count", "when"), cases())
+@pytest.mark.parametrize(("count", "when"), at_records(QUICK))
 def test_killed_at_a_record(count: int, when: str, proxyd: Proxyd) -> None:
     """Wherever it dies: two ranks begin, train, lose a worker and train on, and end with what they should have."""
     first = proxyd.start([*DYING, "keeper", str(count), when])
-    ranks = together(proxyd)  # type: ignore[arg-type]
-    train(ranks, 2)
-    check(ranks, 2)
-    os.kill(worker_of(ranks[1]), signal.SIGKILL)
-    train(ranks, STEPS - 2)
-    check(ranks, STEPS)
-    assert all(one["outcome"] == "recovered" for one in proxyd.recoveries()), proxyd.recoveries()
-    close(ranks)
+    trains_through_a_loss(proxyd)
     said = "jitc-keeper has ended, and all workers with it"
     until(lambda: said in proxyd.log.read_text(), 30, f"there are no fewer records than {count}")
     assert first.poll() is None

@@ -13,39 +13,21 @@ import sys
 from typing import Any
 
 import pytest
-from client_rig import check, together, train
-from proxyd_rig import DYING, PLAIN, Proxyd, close, worker_of
+from client_rig import check, train
+from proxyd_rig import DYING, PLAIN, Proxyd, at_records, close, trains_through_a_loss, worker_of
 from toolkit.service import OTHER_VERSION
 from toolkit.waiting import until
 
 pytestmark = pytest.mark.timeout(150)
-STEPS = 4
-#: Records of a run, from the service's start to the end of the sessions, at the least.
-RECORDS = 42
 QUICK = {15, 20, 24, 30, 36}
 
 
-def cases() -> list[Any]:
-    return [
-        pytest.param(count, when, marks=() if count in QUICK and when == "after" else pytest.mark.slow)
-        for count in range(1, RECORDS + 1)
-        for when in ("before", "after")
-    ]
-
-
-@pytest.mark.parametrize(("count", "when"), cases())
+@pytest.mark.parametrize(("count", "when"), at_records(QUICK))
 def test_killed_at_a_record(count: int, when: str, proxyd: Proxyd) -> None:
     """Wherever it dies: two ranks begin, train, lose a worker and train on, and end with what they should have."""
     first = proxyd.start([*DYING, str(count), when])
     proxyd.follow(first)
-    ranks = together(proxyd)  # type: ignore[arg-type]
-    train(ranks, 2)
-    check(ranks, 2)
-    os.kill(worker_of(ranks[1]), signal.SIGKILL)
-    train(ranks, STEPS - 2)
-    check(ranks, STEPS)
-    assert all(one["outcome"] == "recovered" for one in proxyd.recoveries()), proxyd.recoveries()
-    close(ranks)
+    trains_through_a_loss(proxyd)
     assert proxyd.died.wait(30), f"there are fewer records than {count}"
 
 
