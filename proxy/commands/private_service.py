@@ -13,11 +13,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
+from ..keeper.launch import process_of_keeper
 from .options import CommandError
 
-#: How long the service may take to be ready, and to end.
-START_SECONDS, STOP_SECONDS = 120, 20
+#: How long the service may take to be ready, and to end; and its keeper to end when it has been killed.
+START_SECONDS, STOP_SECONDS, KEEPER_SECONDS = 120, 20, 5
 
 
 @contextlib.contextmanager
@@ -34,11 +36,10 @@ def private_service(words: list[str], directory: str) -> Iterator[str]:
     )
     assert service.stdout is not None
     try:
-        if not _ready(service):
-            raise CommandError("the private service did not start; its message is above")
+        _await_ready(service)
         yield socket
     finally:
-        _end(service)
+        _end(service, Path(f"{socket}.d"))
         service.stdout.close()
 
 
@@ -50,14 +51,21 @@ def die_with_parent(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _ready(service: subprocess.Popen[bytes]) -> bool:
+def _await_ready(service: subprocess.Popen[bytes]) -> None:
+    """Raises CommandError."""
     assert service.stdout is not None
     readable, _, _ = select.select([service.stdout], [], [], START_SECONDS)
-    return bool(readable) and service.stdout.readline().startswith(b"jitc-proxyd ready")
+    if not readable:
+        raise CommandError(
+            f"the private service is not ready after {START_SECONDS} s; `jitc doctor` looks for what keeps it waiting"
+        )
+    if not service.stdout.readline().startswith(b"jitc-proxyd ready"):
+        raise CommandError("the private service did not start; its message is above")
 
 
-def _end(service: subprocess.Popen[bytes]) -> None:
-    """Ends the service after the program: sessions of its stray children must not keep the service alive."""
+def _end(service: subprocess.Popen[bytes], folder: Path) -> None:
+    """Ends the service after the program: sessions of its stray children must not keep the service alive. folder: its
+    private one."""
     for _ in range(2):
         with contextlib.suppress(ProcessLookupError):
             service.send_signal(signal.SIGTERM)
@@ -67,5 +75,31 @@ def _end(service: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         service.wait(STOP_SECONDS)
         return
-    service.kill()
+    _kill(service, folder)
+
+
+def _kill(service: subprocess.Popen[bytes], folder: Path) -> None:
+    """Kills a service that does not end by itself, as one that is stopped does not, and its keeper after it."""
+    keeper = process_of_keeper(folder)
+    os.killpg(service.pid, signal.SIGKILL)  # its session has nobody else: the keeper and the workers have their own
     service.wait()
+    if not keeper:
+        return
+    try:
+        process = os.pidfd_open(keeper)
+    except OSError:  # it has ended, or this kernel has no such descriptors
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(keeper, signal.SIGKILL)
+        return
+    try:
+        if not _has_ended(process):  # a stray child of the program has a session
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+            _has_ended(process)
+    finally:
+        os.close(process)
+
+
+def _has_ended(process: int) -> bool:
+    """Returns whether the process ends soon. process: a descriptor of it."""
+    return bool(select.select([process], [], [], KEEPER_SECONDS)[0])

@@ -28,7 +28,11 @@ VARIABLES = (
         "`jitc-proxyd`, `jitc run`",
         "file of [options](#options-from-the-environment-and-a-file); each option is a variable too",
     ),
-    Variable(("JITC_SERVICE_TIMEOUT",), "programs", "seconds (120) to wait for a service that does not answer"),
+    Variable(
+        ("JITC_SERVICE_TIMEOUT",),
+        "programs, `jitc`",
+        "seconds (120) to wait for a service that does not answer; commands: for one that may just begin",
+    ),
     Variable(("CUDA_VISIBLE_DEVICES",), "programs, `jitc-proxyd --device cuda`", "the visible GPUs, as with CUDA"),
     Variable(
         ("RANK", "WORLD_SIZE"),

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from ..common import standard_streams
+from . import protocol
 from .claim.socket_lock import SocketLock
 from .process.server import Keeper
 
@@ -35,6 +36,7 @@ def main() -> int:
     listener, programs, first = (
         socket.socket(fileno=one) for one in (given.listener, given.programs, given.connection)
     )
+    listener.listen(protocol.WAITING)  # again: the kernel now names this process to whoever connects
     Keeper(listener, programs, first, lock).run()
     return 0
 

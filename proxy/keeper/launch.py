@@ -1,13 +1,17 @@
 """Finding the keeper of a socket, or starting one.
 
-Called by: the service at start; `jitc-proxyd --respawn`, which asks how many sessions are left. Promises: there is one
-keeper for a socket, whoever comes first; a keeper that cannot accept this service says why.
+Called by: the service at start; `jitc-proxyd --respawn`, which asks how many sessions are left; `jitc run`, which ends
+what it has started. Promises: there is one keeper for a socket, whoever comes first; a keeper that cannot accept this
+service says why; one that is there already and does not answer is not waited for without end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -19,16 +23,19 @@ from .backup import Backup
 from .claim.socket_lock import SocketInUse, SocketLock, Taken
 from .client import ENDING_SECONDS, Keeper, has_errors
 from .line import KeeperLost
+from .peer import peer_of
 
 #: Variables by which a process is preloaded, or knows systemd.
 _OF_SERVICE = ("LD_PRELOAD", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "FDSTORE")
-#: Connections that a keeper has not looked at yet.
-WAITING = 64
 #: Time for the service before to go on when the keeper has ended as this one was to replace it: that one has what the
 #: keeper held, and waits a few seconds for this one (../commands/lifecycle/hand_over.py).
 GOING_ON_SECONDS = 8.0
 #: Time for a keeper to answer a question.
 ASKED_SECONDS = 5.0
+#: Time for a keeper that is there to answer a service, on a machine that does everything slowly; and one that is to
+#: replace another: that one must stand by before, or is killed (process/server.py).
+WELCOME_SECONDS, REPLACE_SECONDS = 30.0, 60.0
+_MODULE = "jitc.proxy.keeper"
 
 
 def open_keeper(
@@ -106,26 +113,64 @@ def sessions_kept(directory: Path) -> int | None:
         return None
 
 
+def process_of_keeper(directory: Path) -> int:
+    """Returns the process of the keeper of this private folder; 0: there is none, or it cannot be seen from here."""
+    try:
+        with _connection(directory) as connection:
+            return _process(connection)
+    except OSError:
+        return 0
+
+
+def _process(connection: socket.socket) -> int:
+    """Returns the process of the keeper at the other end; 0: it cannot be seen from here. Of a keeper that an older
+    jitc has started, the kernel names the process that has started it, which may be another one by now."""
+    pid = peer_of(connection).pid
+    with contextlib.suppress(OSError):
+        return pid if _MODULE.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") else 0
+    return 0
+
+
 def _connection(directory: Path) -> socket.socket:
+    """Raises OSError; BlockingIOError: the keeper does not accept connections, of which many wait."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
+        _limit_sending(connection, int(ASKED_SECONDS))
         connection.connect(str(directory / protocol.NAME))
+        _limit_sending(connection, 0)
     except OSError:
         connection.close()
         raise
     return connection
 
 
+def _limit_sending(connection: socket.socket, seconds: int) -> None:
+    """Limits how long connecting and sending may take; 0: no limit. Not settimeout: connect would give up at once where
+    many wait to be accepted."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", seconds, 0))
+
+
 def _connected(lock: SocketLock, versions: dict[str, Any], replace: bool, backup: Backup) -> Keeper:
-    return _welcomed(_connection(lock.directory), lock.path, versions, replace=replace, backup=backup)
+    try:
+        connection = _connection(lock.directory)
+    except BlockingIOError:
+        raise SocketInUse(_silent(lock.path, 0)) from None
+    seconds = REPLACE_SECONDS if replace else WELCOME_SECONDS
+    return _welcomed(connection, lock.path, versions, replace=replace, backup=backup, seconds=seconds)
 
 
 def _welcomed(
-    connection: socket.socket, path: str, versions: dict[str, Any], *, replace: bool, backup: Backup
-) -> Keeper:
-    """Raises SocketInUse if the keeper cannot accept this service; the text gives the reason. Raises KeeperLost."""
+    connection: socket.socket, path: str, versions: dict[str, Any], *,
+    replace: bool, backup: Backup, seconds: float | None = None,
+) -> Keeper:  # fmt: skip
+    """Raises SocketInUse if the keeper cannot accept this service, or does not answer in this time; the text gives the
+    reason. Raises KeeperLost."""
     try:
         protocol.send(protocol.roomy(connection), {"versions": versions, "replace": replace})
+        if seconds is not None and not _readable(connection, seconds):
+            why = _silent(path, _process(connection))
+            connection.close()
+            raise SocketInUse(why)
         welcome, _ = protocol.receive(connection)
     except protocol.Closed:
         connection.close()
@@ -144,7 +189,7 @@ def _launch(lock: SocketLock, versions: dict[str, Any], backup: Backup) -> Keepe
         names = ("--parent", "--folder", "--listener", "--programs", "--connection")
         process = subprocess.Popen(
             [
-                sys.executable, "-m", "jitc.proxy.keeper", "--socket", lock.path, "--directory", str(lock.directory),
+                sys.executable, "-m", _MODULE, "--socket", lock.path, "--directory", str(lock.directory),
                 *(str(word) for pair in zip(names, passed, strict=True) for word in pair),
                 *(["--given"] * lock.given),
             ],
@@ -162,7 +207,7 @@ def _listener(lock: SocketLock, name: str) -> socket.socket:
     before = os.umask(0o177)
     try:
         listener.bind(str(lock.directory / name))
-        listener.listen(WAITING)
+        listener.listen(protocol.WAITING)
     except BaseException:
         listener.close()
         raise
@@ -175,6 +220,25 @@ def _environment() -> dict[str, str]:
     """Returns the keeper's environment, in which nothing of jitc's is preloaded."""
     kept = {name: value for name, value in os.environ.items() if name not in _OF_SERVICE}
     return kept | {"PYTHONSAFEPATH": "1"}
+
+
+def _readable(connection: socket.socket, seconds: float) -> bool:
+    waiting = select.poll()
+    waiting.register(connection, select.POLLIN)
+    return bool(waiting.poll(seconds * 1000))
+
+
+def _silent(path: str, pid: int) -> str:
+    """pid: the keeper's process; 0: it cannot be seen from here."""
+    if pid:
+        return (
+            f"jitc-keeper (process {pid}), which has {path}, does not answer; if it is stopped, continue it "
+            f"(kill -CONT {pid}), otherwise kill it (kill -KILL {pid}): all workers end with it"
+        )
+    return (
+        f"the jitc-keeper that has {path} does not answer, and its process cannot be seen from here; continue it, or "
+        "its container, if that is stopped, otherwise kill it: all workers end with it"
+    )
 
 
 def _refusal(path: str, welcome: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """The messages between a service and its keeper: a JSON document in each packet, with descriptors attached.
 
-Used by: server.py, client.py. Promises: a packet that is truncated, is no JSON object, is nested deeper than any of
-jitc's or carries too much raises Malformed, and none of its descriptors stays open; descriptors are closed on exec.
+Used by: server.py, client.py, launch.py. Promises: a packet that is truncated, is no JSON object, is nested deeper than
+any of jitc's or carries too much raises Malformed, and none of its descriptors stays open; descriptors are closed on
+exec.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ DESCRIPTORS = 8
 TOO_MANY = "too many descriptors"
 #: The keeper's sockets in the service's private folder: for services, and for training processes (programs.py).
 NAME, PROGRAMS_NAME = "keeper", "programs"
+#: Connections to each of them that the keeper has not accepted yet.
+WAITING = 64
 
 
 class Closed(Exception):

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import grpc
 import pytest
 from toolkit.client import attach, detach
-from toolkit.job import Script, run_command
+from toolkit.job import ROOT, Script, run_command
 from toolkit.jobs import JOBS
+from toolkit.leaks import marked_processes
 from toolkit.record import Record, assert_identical, read_records
 from toolkit.service import BIN, kill_at
-from toolkit.waiting import until
+from toolkit.waiting import patient, stop_process, until
 from toolkit.workplace import Workplace
 
 Reference = Callable[[Script, str], list[Record]]
+#: Has a session, says so, and stays.
+STRAY = """
+import sys
+from toolkit.client import attach
+attach(sys.argv[1])
+print("attached", flush=True)
+sys.stdin.read()
+"""
 
 
 def test_sigterm_during_training_drains(workplace: Workplace, reference: Reference) -> None:
@@ -73,6 +85,44 @@ def test_run_with_a_private_service(workplace: Workplace, reference: Reference) 
 def test_run_passes_the_exit_status(status: int, workplace: Workplace) -> None:
     command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "1", "--", "sh", "-c", f"exit {status}"]
     assert run_command(command, env=workplace.env, timeout=120).returncode == status
+
+
+def children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@contextlib.contextmanager
+def running(command: list[str], env: dict[str, str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A process, and the first line that it prints."""
+    with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
+        try:
+            assert one.stdout is not None
+            yield one, one.stdout.readline().rstrip("\n")
+        finally:
+            one.kill()
+
+
+@pytest.mark.parametrize("stray", [False, True], ids=["alone", "with a stray process"])
+def test_run_ends_a_service_that_is_stopped(stray: bool, workplace: Workplace) -> None:
+    """SIGTERM does not reach it. Its keeper and its workers end too, also where another process has a session there;
+    the exit status is the program's."""
+    program = ["sh", "-c", 'echo "$JITC_SOCKET"; read line; exit 3']
+    command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "1", "--", *program]
+    with contextlib.ExitStack() as begun:
+        run, socket = begun.enter_context(running(command, workplace.env))
+        mine = set[int]()
+        if stray:
+            env = workplace.env | {"PYTHONPATH": str(ROOT / "tests")}
+            other, said = begun.enter_context(running([sys.executable, "-c", STRAY, socket], env))
+            assert said == "attached"
+            mine.add(other.pid)
+        [parent, _] = children(run.pid)
+        [service] = children(parent)
+        stop_process(service)
+        run.communicate("\n", timeout=patient(90))
+        assert run.returncode == 3
+        until(lambda: not marked_processes(workplace.mark).keys() - mine, 10, "service, keeper and workers have ended")
+        assert not Path(socket).parent.exists()
 
 
 def test_the_service_may_open_as_many_files_as_the_system_allows(workplace: Workplace) -> None:

@@ -19,8 +19,8 @@ _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.ENOSYS
 _LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
 _NUMBERS = {
-    "x86_64": {"personality": 135, "pidfd_send_signal": 424, "pidfd_open": 434},
-    "aarch64": {"personality": 92, "pidfd_send_signal": 424, "pidfd_open": 434},
+    "x86_64": {"ptrace": 101, "personality": 135, "memfd_create": 319, "pidfd_send_signal": 424, "pidfd_open": 434},
+    "aarch64": {"ptrace": 117, "personality": 92, "memfd_create": 279, "pidfd_send_signal": 424, "pidfd_open": 434},
 }
 
 

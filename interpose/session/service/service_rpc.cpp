@@ -178,18 +178,19 @@ Answer detach(const std::string& socket, const std::string& token, uint32_t time
 }
 
 std::string explain(const std::string& socket, const Answer& answer) {
+  if (answer.of_keeper)
+    return "the keeper of the node service on the socket " + socket + " cannot be reached: " + answer.text;
   if (answer.status == -EACCES || answer.status == -EPERM)
     return "the socket " + socket + " belongs to another user; start a service of your own " +
            "(jitc-proxyd --device software --gpus N --socket PATH) and set JITC_SOCKET=PATH";
   if (answer.status == -ENAMETOOLONG)
     return "the socket path " + socket + " is too long; set JITC_SOCKET to a shorter one";
-  if (answer.of_keeper)
-    return "the keeper of the node service on the socket " + socket + " cannot be reached: " + answer.text;
   if (answer.status < 0)
     return "no node service on the socket " + socket +
            "; start it with: " + "jitc-proxyd --device software --gpus N --socket " + socket;
   if (answer.is(Rpc::deadline_exceeded))
-    return "the node service on the socket " + socket + " does not answer";
+    return "the node service on the socket " + socket +
+           " does not answer; if it is stopped, continue it (kill -CONT)";
   return "the node service on " + socket + ": " + answer.text;
 }
 

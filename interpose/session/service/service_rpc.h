@@ -36,8 +36,9 @@ struct Answer {
   bool is(Rpc code) const { return status == static_cast<int>(code); }
   /// Returns true if no service is there: no socket, no listener, or no answer.
   bool absent() const { return status < 0 || is(Rpc::deadline_exceeded); }
-  /// Returns true if no service could be reached there, however long it is waited for.
-  bool hopeless() const { return status == -EACCES || status == -ENAMETOOLONG; }
+  /// Returns true if no service could be reached there, however long it is waited for. A keeper's socket that
+  /// is closed to this user may be opened soon: a service that begins anew does so when it knows its users.
+  bool hopeless() const { return (status == -EACCES && !of_keeper) || status == -ENAMETOOLONG; }
 };
 
 struct Attachment {

@@ -1,37 +1,46 @@
 """Sends one request of the `jitc` command to the service.
 
-Called by: command.py. Promise: whatever is behind the socket, the caller gets an answer, or one line that names the
-problem; only a call without a time limit to a jitc-proxyd that answers waits longer.
+Called by: command.py, ../terminal, ../doctor, ../support, ../run.py. Promise: whatever is behind the socket, the
+caller gets an answer, or one line that names the problem; what waits longer is a call without a time limit, as long as
+the service answers others, and, after a line that says so, a question to a service that begins.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import stat
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..options import FAILED, NO_SERVICE, USAGE, CommandError, chosen_socket
+from ..options import FAILED, NO_SERVICE, USAGE, CommandError, chosen_socket, complain
 
 if TYPE_CHECKING:
     import grpc
 
 #: Time limit of calls that the service answers at once.
 CALL_SECONDS = 15
+#: While a call is out, the service is asked every so many seconds whether it lives.
+LOOK_SECONDS = 5.0
 #: Time limit of the first bytes, which the service sends before any work.
 HELLO_SECONDS = 4
+#: The same where systemd may just be starting the service, unless JITC_SERVICE_TIMEOUT is set.
+BEGINNING_SECONDS = 120.0
 #: The preface of an HTTP/2 client without settings; the server's first frame has this type.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 _FRAME_BYTES, _SETTINGS = 9, 4
 
 
-def ask(named: str | None, method: str, request: Any, seconds: float | None = CALL_SECONDS) -> Any:
-    """Returns the reply of the Admin service. Raises CommandError."""
+def ask(
+    named: str | None, method: str, request: Any, seconds: float | None = CALL_SECONDS, *, waits: bool = True
+) -> Any:
+    """Returns the reply of the Admin service. waits: for a service that begins. Raises CommandError."""
     path = chosen_socket(named)
     _look(path)
-    _say_hello(path)
+    _say_hello(path, waits)
     import grpc  # heavy
 
     from jitc.v1.control_pb2 import DescribeRequest
@@ -40,11 +49,33 @@ def ask(named: str | None, method: str, request: Any, seconds: float | None = CA
     from ...common.paths import PROTOCOL_VERSION
 
     with rpc.channel(path) as channel:
-        try:
+
+        def describe() -> None:
             rpc.node(channel).Describe(DescribeRequest(protocol_version=PROTOCOL_VERSION), timeout=CALL_SECONDS)
-            return getattr(rpc.admin(channel), method)(request, timeout=seconds)
+
+        try:
+            describe()
+            return _reply(getattr(rpc.admin(channel), method).future(request, timeout=seconds), describe)
         except grpc.RpcError as error:
             raise _meaning(path, error) from None
+
+
+def _reply(call: Any, describe: Callable[[], None]) -> Any:
+    """Returns the reply to a call, for which a service that is stopped is not waited. Raises grpc.RpcError."""
+    import grpc
+
+    from ...common import rpc
+
+    while True:
+        try:
+            return call.result(timeout=LOOK_SECONDS)
+        except grpc.FutureTimeoutError:
+            pass
+        try:
+            describe()
+        except grpc.RpcError as error:  # only silence matters: a service that refuses lives, and an end ends the call
+            if rpc.status_of(error)[0] is grpc.StatusCode.DEADLINE_EXCEEDED and not call.done():
+                raise
 
 
 def _look(path: str) -> None:
@@ -58,20 +89,42 @@ def _look(path: str) -> None:
         raise CommandError(f"{path} is no socket; name a jitc-proxyd's with --socket or JITC_SOCKET", USAGE)
 
 
-def _say_hello(path: str) -> None:
+def _say_hello(path: str, waits: bool) -> None:
     """Tests whether a gRPC server listens: gRPC itself treats a silent listener as busy, and waits."""
+    begins = waits and not os.path.isdir(f"{path}.d")  # the first connection has systemd start the service
+    try:
+        return _greet(path, HELLO_SECONDS)
+    except BlockingIOError:
+        seconds = _service_timeout() if begins else 0.0
+    if seconds > HELLO_SECONDS:
+        complain(
+            "jitc",
+            f"the service at {path} does not answer; it may just begin, and is waited for up to {seconds:g} s "
+            "(JITC_SERVICE_TIMEOUT)",
+        )
+        with contextlib.suppress(BlockingIOError):
+            return _greet(path, seconds - HELLO_SECONDS)
+    raise _silent(path)
+
+
+def _service_timeout() -> float:
+    """Returns JITC_SERVICE_TIMEOUT, as programs read it (interpose/session/environment.cpp)."""
+    text = os.environ.get("JITC_SERVICE_TIMEOUT", "")
+    return float(text) if re.fullmatch("[0-9]{1,9}", text, re.ASCII) else BEGINNING_SECONDS
+
+
+def _greet(path: str, seconds: float) -> None:
+    """Raises BlockingIOError if nothing comes in this time, and CommandError for what is no server."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         # Not settimeout: connect would give up at once where many clients wait to be accepted.
         for limit in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
-            connection.setsockopt(
-                socket.SOL_SOCKET, limit, struct.pack("@ll", int(HELLO_SECONDS), int(HELLO_SECONDS % 1 * 1e6))
-            )
+            connection.setsockopt(socket.SOL_SOCKET, limit, struct.pack("@ll", int(seconds), int(seconds % 1 * 1e6)))
         try:
             connection.connect(path)
         except PermissionError:
             raise _no_service(path, "it belongs to another user") from None
         except BlockingIOError:
-            raise _silent(path) from None
+            raise
         except OSError:
             raise _no_service(path, "nothing answers") from None
         try:
@@ -79,7 +132,7 @@ def _say_hello(path: str) -> None:
                 connection.sendall(_PREFACE)
             answer = connection.recv(_FRAME_BYTES, socket.MSG_WAITALL)
         except BlockingIOError:
-            raise _silent(path) from None
+            raise
         except OSError:
             answer = b""
     if not answer:

@@ -69,7 +69,7 @@ def _asked(wanted: Wanted, method: str) -> str:
         raise Missing(wanted.no_socket)
     request = getattr(control_pb2, f"{method}Request")()
     try:
-        return _as_text(json.loads(ask(wanted.socket, method, request).json))
+        return _as_text(json.loads(ask(wanted.socket, method, request, waits=False).json))
     except CommandError as error:
         raise Missing(str(error)) from None
 

@@ -1,7 +1,8 @@
 """Asks a service again and again; once it has answered, its absence is no error.
 
-Called by: watch.py, follow.py. Promises: a service that never answered is an error as for any other command; later, its
-absence is reported once, or can be shown in a line; restarts of the service go unnoticed if they are short.
+Called by: watch.py, follow.py. Promises: a service that never answered is an error as for any other command, which
+waits for one that begins; later, its absence is reported once, or can be shown in a line; restarts of the service go
+unnoticed if they are short.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Asking:
         began = time.monotonic()
         try:
             with self._signals.interruptible():
-                document = json.loads(ask(self._socket, method, request).json)
+                document = json.loads(ask(self._socket, method, request, waits=not self._answered).json)
         except CommandError as error:
             if not self._answered:
                 raise

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from proxyd_rig import OPTIONS
-from toolkit.job import run_command
+from toolkit.job import PRELOAD, base_environment, run_command
 from toolkit.program import Program
 from toolkit.service import BIN
 from toolkit.waiting import patient, until
@@ -29,6 +29,13 @@ given = int(sys.argv[1])
 os.dup2(given, 3)
 os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1", "LISTEN_FDNAMES": "jitc-proxyd.socket"}
 os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+#: Counts its GPUs, on the preloaded library.
+COUNTS = """
+import ctypes
+count = ctypes.c_int()
+print(ctypes.CDLL(None).cudaGetDeviceCount(ctypes.byref(count)), count.value)
 """
 
 
@@ -99,6 +106,34 @@ def test_a_program_that_begins_before_the_service_waits(place: Place) -> None:
             place.end(service)
     assert place.made() == made
     assert not Path(f"{place.path}.d").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "said"),
+    [
+        ([str(BIN / "jitc"), "status"], {}, "GPU 1"),
+        ([sys.executable, "-c", COUNTS], {"LD_PRELOAD": str(PRELOAD)}, "0 2\n"),
+    ],
+    ids=["command", "program"],
+)
+def test_a_service_that_begins_late_is_waited_for(
+    words: list[str], variables: dict[str, str], said: str, place: Place
+) -> None:
+    """Longer than one that has begun may take to answer: it may have to wait for a driver. One line says so."""
+    environment = base_environment({"JITC_SOCKET": str(place.path)}) | variables
+    with subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as waiting:  # fmt: skip
+        try:
+            assert waiting.stderr is not None
+            line = waiting.stderr.readline()
+            place.ready(place.start())
+            out, errors = waiting.communicate(timeout=patient(60))
+        finally:
+            waiting.kill()
+    assert f"the service at {place.path} does not answer" in line and "for up to 120 s (JITC_SERVICE_TIMEOUT)" in line
+    assert (waiting.returncode, errors) == (0, "") and said in out
+    place.end(place.services[-1])
 
 
 def test_the_next_service_takes_over(place: Place) -> None:

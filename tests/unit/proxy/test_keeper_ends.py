@@ -21,7 +21,8 @@ from client_rig import check, train
 from proxyd_rig import DYING, PLAIN, Proxyd, at_records, close, trains_through_a_loss, worker_of
 from standin_client import config
 from toolkit.program import Program
-from toolkit.waiting import patient, until
+from toolkit.sandbox import pid_namespace
+from toolkit.waiting import patient, stop_process, until
 
 from jitc.proxy import service as services
 from jitc.proxy.commands.lifecycle import keeper_lost
@@ -103,6 +104,46 @@ def test_again_and_again(proxyd: Proxyd) -> None:
     assert first.wait(patient(60)) == 1
     assert "ended again and again; not started any more" in proxyd.log.read_text()
     proxyd.ready(proxyd.start(PLAIN))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["", "--replace"])
+def test_one_that_is_stopped_holds_no_other_service_up(option: str, proxyd: Proxyd) -> None:
+    """That one says which process does not answer, and ends; when the keeper goes on, its own service has all of it."""
+    first, ranks = proxyd.begin()
+    proxyd.serving = first
+    train(ranks, 1)
+    keeper = proxyd.keeper()
+    stop_process(keeper)
+    second = proxyd.start(PLAIN, *([option] if option else []))
+    assert second.wait(patient(120)) == 1
+    os.kill(keeper, signal.SIGCONT)
+    (line,) = [one for one in proxyd.log.read_text().splitlines() if "does not answer" in one]
+    assert line.startswith(f"jitc-proxyd: jitc-keeper (process {keeper}), which has {proxyd.config.socket}, does not")
+    if option:  # it was asked to make room, and hears of that only now
+        until(lambda: "this one goes on" in proxyd.log.read_text(), 60, "the one before goes on")
+        proxyd.ready(first)
+    train(ranks, 1)
+    os.kill(worker_of(ranks[1]), signal.SIGKILL)
+    train(ranks, 1)
+    check(ranks, 3)
+    close(ranks)
+
+
+@pytest.mark.slow
+def test_one_that_is_stopped_in_another_container(proxyd: Proxyd) -> None:
+    """As podman pause stops it. Its process has no number here."""
+    apart = pid_namespace()
+    if not apart:
+        pytest.skip("no namespace of processes can be made here")
+    first = proxyd.start([*apart, *PLAIN])
+    proxyd.ready(first)
+    proxyd.serving = first
+    keeper = proxyd.keeper()
+    stop_process(keeper)
+    assert proxyd.start([*apart, *PLAIN]).wait(patient(120)) == 1
+    os.kill(keeper, signal.SIGCONT)
+    assert "does not answer, and its process cannot be seen from here" in proxyd.log.read_text()
 
 
 def test_workers_that_are_still_ending_are_waited_for(

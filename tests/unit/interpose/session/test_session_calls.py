@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -297,3 +298,13 @@ def test_nobody_is_waited_for_without_end(node: Node, client: Start) -> None:
     node.stop_service()
     out, err = client("told(gpus())", JITC_SERVICE_TIMEOUT="1").finish()
     assert out == "[]" and "no node service on the socket" in err
+
+
+def test_a_listener_that_stays_silent_is_not_waited_for_without_end(folder: Path, client: Start) -> None:
+    """A service may begin there, or something else listens: no program can know which."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "proxyd.sock"))
+        listener.listen(4)
+        out, err = client("told(gpus())", JITC_SERVICE_TIMEOUT="1").finish()
+    (line,) = err.splitlines()
+    assert out == "[]" and line.endswith("does not answer; if it is stopped, continue it (kill -CONT)")

@@ -224,6 +224,29 @@ except NoSession as none: print(none.args[0])
     assert node.attached == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_keeper_that_is_closed_to_the_user_is_waited_for(node: Node, client: Start) -> None:
+    """One that has just begun is: its service opens it to others when it knows its users."""
+    running = client(
+        """
+s = Session()
+assert s.call(b"first___") == (0, b"first___")
+os.setresuid(65534, 65534, 65534)
+told("ready"); go()
+assert s.call(b"second__")[0] != 0
+""",
+        JITC_SERVICE_TIMEOUT="1",
+    )
+    assert running.hear() == "ready"
+    node.stop_worker()
+    node.keeper.stop()
+    node.start_worker()
+    running.go()
+    _, err = running.finish()
+    assert "the keeper of the node service on the socket" in err and "Permission denied" in err
+    assert "waited for in vain for 1 s" in err
+
+
 def test_a_keeper_that_came_back_before_the_session_was_opened(node: Node, client: Start) -> None:
     """A keeper without a service ends when nobody was served: the next one has another ticket for the process."""
     first = node.keeper

@@ -302,15 +302,32 @@ def test_a_listener_that_is_silent(
     words: list[str], listener: socket.socket, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli_ask, "HELLO_SECONDS", 0.1)
+    monkeypatch.setenv("JITC_SERVICE_TIMEOUT", "0")
     path = listener.getsockname()
     code, line = outcome(capsys, cli.main, [*words, "--socket", path])
     assert (code, line.startswith(f"jitc: {path} accepts connections but does not answer: is it a")) == (3, True), line
+
+
+@pytest.mark.parametrize("words", ASKING, ids=lambda words: words[0])
+def test_a_listener_that_may_be_a_service_that_begins(
+    words: list[str], listener: socket.socket, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait for it is announced, and ends; where a service has begun already, there is none."""
+    monkeypatch.setattr(cli_ask, "HELLO_SECONDS", 0.1)
+    monkeypatch.setenv("JITC_SERVICE_TIMEOUT", "1")
+    path = listener.getsockname()
+    assert cli.main([*words, "--socket", path]) == 3
+    waits, silent = capsys.readouterr().err.splitlines()
+    assert waits.startswith(f"jitc: the service at {path} does not answer") and "up to 1 s (JITC_SERVICE_TIM" in waits
+    Path(f"{path}.d").mkdir()
+    assert outcome(capsys, cli.main, [*words, "--socket", path]) == (3, silent)
 
 
 def test_a_listener_that_takes_no_more(
     listener: socket.socket, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli_ask, "HELLO_SECONDS", 0.1)
+    monkeypatch.setenv("JITC_SERVICE_TIMEOUT", "0")
     path = listener.getsockname()
     waiting = []
     with pytest.raises(BlockingIOError):

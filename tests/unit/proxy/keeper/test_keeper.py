@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 from toolkit.program import Program, ProgramProcess
-from toolkit.waiting import until
+from toolkit.waiting import stop_process, until
 
-from jitc.proxy.keeper import line, protocol
+from jitc.proxy.keeper import launch, line, protocol
 from jitc.proxy.keeper.claim.socket_lock import SocketInUse, SocketLock
 from jitc.proxy.keeper.client import Keeper
-from jitc.proxy.keeper.launch import open_keeper, sessions_kept
+from jitc.proxy.keeper.launch import open_keeper, process_of_keeper, sessions_kept
 from jitc.proxy.keeper.line import KeeperLost
 from jitc.proxy.keeper.process.children import READY
 
@@ -379,6 +379,51 @@ def test_an_answer_that_comes_too_late_is_nobody_s(place: Place, monkeypatch: py
     assert content(keeper, "two") == b"two"
     for descriptor in (one, two):
         os.close(descriptor)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_one_that_is_stopped_is_named(replace: bool, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that finds it does not wait without end; the service that it has is none the worse for that."""
+    monkeypatch.setattr(launch, "REPLACE_SECONDS" if replace else "WELCOME_SECONDS", 0.2)
+    keeper, _ = place.open()
+    descriptor = memory(b"x")
+    keeper.keep("a", descriptor)
+    os.close(descriptor)
+    stop_process(keeper.pid)
+    with pytest.raises(SocketInUse) as refused:
+        place.open(replace)
+    os.kill(keeper.pid, signal.SIGCONT)
+    assert f"jitc-keeper (process {keeper.pid}), which has {place.folder}/s, does not answer" in str(refused.value)
+    assert f"(kill -CONT {keeper.pid})" in str(refused.value)
+    assert content(keeper, "a") == b"x"
+
+
+def test_one_that_is_stopped_for_long(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its queue is full of those that have given up, so that nobody can even connect."""
+    monkeypatch.setattr(launch, "ASKED_SECONDS", 1.0)
+    keeper, _ = place.open()
+    stop_process(keeper.pid)
+    gave_up = []
+    with pytest.raises(BlockingIOError):
+        while True:
+            gave_up.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            gave_up[-1].setblocking(False)
+            gave_up[-1].connect(str(place.folder / "s.d" / "keeper"))
+    for one in gave_up:
+        one.close()
+    with pytest.raises(SocketInUse, match="does not answer"):
+        place.open()
+    assert sessions_kept(place.folder / "s.d") is None
+    os.kill(keeper.pid, signal.SIGCONT)
+    until(lambda: sessions_kept(place.folder / "s.d") == 0, 20, "it has looked at all of them")
+
+
+def test_its_process_is_known_to_who_connects(place: Place) -> None:
+    """Not that of the service, which has made its socket."""
+    assert process_of_keeper(place.folder / "s.d") == 0
+    keeper, _ = place.open()
+    assert keeper.process is not None
+    assert process_of_keeper(place.folder / "s.d") == keeper.pid == keeper.process.pid
 
 
 def test_its_end_is_told(place: Place) -> None:
