@@ -32,5 +32,5 @@ check-generated: build
 check-sanitizers: build ## the native parts under ASan, UBSan and TSan (SANITIZERS="asan" or "tsan": one): an hour and a half on two cores
 	@scripts/sanitize.sh $(or $(SANITIZERS),asan tsan)
 
-check-torch: ## import, demo and quick tests with the oldest and newest PyTorch (RELEASES="2.6.0": others): 6 GB each
+check-torch: ## import, demo and quick tests with the oldest and newest PyTorch (RELEASES="2.6.0": others; FROM=wheel: the demo of build/dist's wheel): 6 GB each
 	@scripts/torch_versions.sh $(RELEASES)

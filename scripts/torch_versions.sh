@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Whether jitc works with other releases of PyTorch: `scripts/torch_versions.sh 2.6.0 [2.15.0 ...]`.
 # Per release: the sources as they are now, a virtual environment and a build of their own in build/torch/VERSION,
-# `import torch` with the interposer, the demo, the quick end-to-end tests. One line per release at the end; ends
-# badly when a line does. Called by `make check-torch`. KEEP=1 keeps the folder (6 GB) also when all went well.
+# `import torch` with the interposer, the demo, the quick end-to-end tests. FROM=wheel: instead of the sources the
+# wheel in build/dist, installed beside the release, whose part must be in it, and the demo. One line per release at the
+# end; ends badly when a line does. Called by `make check-torch`. KEEP=1 keeps the folder (6 GB) also when all went well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tests=(
@@ -26,7 +27,7 @@ step() {  # NAME COMMAND...: its output in NAME.log; says in one word how it wen
   local name=$1
   shift
   if "$@" > "build/$name.log" 2>&1; then result+=" | $name ok"; else
-    result+=" | $name FAILED (build/torch/$version/build/$name.log)"
+    result+=" | $name FAILED ($folder/build/$name.log)"
     return 1
   fi
 }
@@ -41,14 +42,31 @@ check() {  # in the folder of the release
   result+=" ($(tail -n 1 build/tests.log))"
 }
 
+installed() {  # PyTorch, as its users install it, and the one wheel that there is
+  python3 -m venv .venv && .venv/bin/pip install -q "torch===$version" numpy ../../dist/jitc-*.whl
+}
+
+demo_of_the_wheel() { JITC_CACHE=$PWD/cache CXX=none .venv/bin/jitc demo; }  # without a compiler no part is built
+
+check_wheel() {  # in the folder of the release
+  mkdir -p build
+  step install installed && step demo demo_of_the_wheel
+}
+
 bad=0 summary=()
 for version in "$@"; do
   folder=build/torch/$version
   result="torch $version"
-  echo "== $result: environment, build, import, demo, quick tests in $folder"
-  copy_sources "$folder"
+  if [ "${FROM:-}" = wheel ]; then
+    folder=build/torch/wheel-$version
+    echo "== $result: environment, wheel, demo in $folder"
+    mkdir -p "$folder"
+  else
+    echo "== $result: environment, build, import, demo, quick tests in $folder"
+    copy_sources "$folder"
+  fi
   pushd "$folder" > /dev/null
-  check || true
+  if [ "${FROM:-}" = wheel ]; then check_wheel; else check; fi || true
   popd > /dev/null
   summary+=("$result")
   case $result in *FAILED*) bad=1 ;; *) [ -n "${KEEP:-}" ] || rm -rf "$folder" ;; esac

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 
 from . import headers, sources
 from .installation import PACKAGES
@@ -137,6 +137,7 @@ class _Steps:
     def __init__(self, progress: Progress, log: Path) -> None:
         self._progress, self._log = progress, log
         self._done, self._whole = 0, 0
+        self._counting = Lock()
         self._stopped = Event()
         self._running: set[subprocess.Popen[str]] = set()
 
@@ -158,8 +159,9 @@ class _Steps:
         if process.returncode:
             self._fail(command, said, what)
         if counts:
-            self._done += 1
-            self._progress(self._done, self._whole)
+            with self._counting:  # each count is shown once, and no two at the same time
+                self._done += 1
+                self._progress(self._done, self._whole)
 
     def run_all(self, commands: Iterable[tuple[list[str], str]]) -> None:
         with ThreadPoolExecutor(_jobs()) as pool:

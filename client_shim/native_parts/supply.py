@@ -13,6 +13,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -30,6 +31,8 @@ __all__ = ["CannotBuild", "UnsafeStore", "build", "find", "of_the_package", "of_
 
 _BUILDING = ".building"
 _MINUTES = 4
+#: Letters of PyTorch's version in the name of a part's folder.
+_READABLE = 60
 
 
 def of_the_package() -> Store:
@@ -100,8 +103,11 @@ def _compiled(torch: TorchBuild, store: Store) -> Path:
 
 
 def _name(torch: TorchBuild) -> str:
-    told = f"{torch.git} {torch.old_strings} {sources.digest()}"
-    return f"{torch.version}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    """Returns the part's folder: the version, so that people know it, and a hash of what it is for. A version is any
+    text, which must not lead out of the store."""
+    told = f"{torch.version} {torch.git} {torch.old_strings} {sources.digest()}"
+    readable = re.sub(r"[^\w+.-]", "_", torch.version, flags=re.ASCII).strip("._-")[:_READABLE]
+    return f"{readable or 'torch'}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
 
 
 @contextlib.contextmanager

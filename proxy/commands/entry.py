@@ -21,7 +21,7 @@ def jitc_proxyd() -> int:
 
 
 def _begin(command: str) -> int:
-    if why := _too_old():
+    if why := _unfit():
         print(f"{command}: {why}", file=sys.stderr, flush=True)
         return 1
     try:
@@ -34,13 +34,14 @@ def _begin(command: str) -> int:
         return 1
 
 
-def _too_old() -> str:
-    """Returns why jitc cannot work on this system whatever is installed on it; empty if it can. Old Pythons get here
-    where the installation of another system is looked at from a container."""
+def _unfit() -> str:
+    """Returns why jitc cannot work on this system whatever is installed on it; empty if it can. Old Pythons, and other
+    processors, get here where the installation of another system is looked at from a container."""
     with contextlib.suppress(ImportError):  # said later
         from ..common import paths
 
         try:
+            paths.refuse_another_processor()
             paths.refuse_an_old_system()
         except paths.MissingLibrary as error:
             return str(error)

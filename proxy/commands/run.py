@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ..common import paths
 from ..keeper.claim.socket_lock import PATH_LIMIT
+from .installed import preload
 from .options import RACES, USAGE, CommandError, program_words, shown
 from .private_service import private_service
 from .settings.service import device_words, resolve_device_options
@@ -35,12 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
     if shutil.which(program[0]) is None:
         raise CommandError(f"cannot run {shown(program[0])}: there is no such program{_as_script(program[0])}", USAGE)
     resolve_device_options(arguments)
-    preload = paths.preload_library()
+    preloaded = preload.library()
     _make_operators_ready(arguments.device)
     child = _Child()
     with _folder() as directory, private_service(device_words(arguments), directory) as socket:
         try:
-            code = child.run(program, environment(socket, preload, arguments.known_fixes))
+            code = child.run(program, environment(socket, preloaded, arguments.known_fixes))
         except OSError as error:
             raise CommandError(f"cannot run {shown(program[0])}: {error.strerror}") from None
         return _check_order(socket, code) if arguments.check_order else code
@@ -93,11 +93,12 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return made
 
 
-def environment(socket: str, preload: Path, known_fixes: bool = False) -> dict[str, str]:
-    """Returns the environment in which a program uses the service. known_fixes: with client_shim/known_fixes.py."""
+def environment(socket: str, library: Path, known_fixes: bool = False) -> dict[str, str]:
+    """Returns the environment in which a program uses the service. library: that is preloaded; known_fixes: with
+    client_shim/known_fixes.py."""
     before = os.environ.get("LD_PRELOAD", "")
     fixes = {"JITC_KNOWN_FIXES": "1"} if known_fixes else {}
-    preloaded = {"LD_PRELOAD": f"{preload}:{before}" if before else str(preload)}
+    preloaded = {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
     return dict(os.environ) | {"JITC_SOCKET": socket} | preloaded | fixes
 
 

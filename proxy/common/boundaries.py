@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .paths import boundaries_library
+from .paths import boundaries_library, opened
 
 
 class BoundaryError(Exception):
@@ -106,7 +106,7 @@ class _Row(ctypes.Structure):
 
 @functools.cache
 def _load(path: Path) -> ctypes.CDLL:
-    lib = ctypes.CDLL(str(path))
+    lib = opened(path)
     handle, u64, size = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t
     signatures: dict[str, tuple[Any, list[Any]]] = {
         "jitc_boundaries_open": (handle, [ctypes.POINTER(_Files)]),

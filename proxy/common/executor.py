@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict
 
+from . import paths
+
 if TYPE_CHECKING:
     from typing_extensions import NotRequired  # typing has it from Python 3.11 on
 
@@ -105,8 +107,8 @@ class _ControlTable(ctypes.Structure):
 
 
 def load(path: Path) -> ctypes.CDLL:
-    """Opens the library and declares its functions."""
-    lib = ctypes.CDLL(str(path))
+    """Opens the library and declares its functions. Raises MissingLibrary."""
+    lib = paths.opened(path)
     handle, text, u64 = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64
     signatures: dict[str, tuple[Any, list[Any]]] = {
         "jitc_executor_create": (handle, [text, ctypes.POINTER(_ControlTable)]),

@@ -7,7 +7,12 @@ paths follow from the package's location, none from the machine that built it.
 from __future__ import annotations
 
 import os
+import struct
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ctypes
 
 PROTOCOL_VERSION = 4
 #: Of the board that workers share (proxy/native/base/shared/board.h); a test remembers the layout that it stands for.
@@ -18,17 +23,21 @@ JOURNAL_VERSION = 13
 #: their memory from the keeper, since 3.
 WORKER_VERSION = 3
 
-#: The oldest glibc with which the shipped libraries can be loaded; a test reads what they need.
-GLIBC = (2, 34)
+#: The processor for which the shipped libraries are built, and the oldest glibc with which they can be loaded; a test
+#: reads what they need.
+PROCESSOR, GLIBC = "x86_64", (2, 34)
 
 #: Where a service of the system listens: root's, for the programs of all users. Tests replace it.
 SYSTEM_SOCKET = "/run/jitc/proxyd.sock"
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+#: The head of a library: its magic number, the place of the table of its sections, the size and number of its entries.
+_HEAD = struct.Struct("<4s36xQ10xHH2x")
+_MAGIC = b"\x7fELF"
 
 
 class MissingLibrary(Exception):
-    """A shipped native library is not where it belongs, or cannot be loaded on this system."""
+    """A shipped native library is not where it belongs, is not whole, or cannot be loaded on this system."""
 
 
 def default_socket() -> str:
@@ -79,6 +88,16 @@ def preload_library() -> Path:
     return _library(_sibling("interpose") / "lib" / "libjitc_interpose.so")
 
 
+def opened(path: Path) -> ctypes.CDLL:
+    """Loads a shipped library. Raises MissingLibrary."""
+    import ctypes
+
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise MissingLibrary(f"{path.name} cannot be loaded ({error}); {_remedy()}") from None
+
+
 def _sibling(name: str) -> Path:
     """Returns the folder of another package of jitc, found without importing it."""
     from importlib.util import find_spec
@@ -92,10 +111,34 @@ def _sibling(name: str) -> Path:
 def _library(path: Path) -> Path:
     refuse_an_old_system()
     if not path.exists():
-        from jitc.client_shim.native_parts.installation import remedy
-
-        raise MissingLibrary(f"{path.name} is missing ({path}); {remedy()}")
+        raise MissingLibrary(f"{path.name} is missing ({path}); {_remedy()}")
+    if not _is_whole(path):
+        raise MissingLibrary(f"{path.name} is damaged ({path}); {_remedy()}")
     return path
+
+
+def _is_whole(path: Path) -> bool:
+    """Returns whether a library has its end: the table of sections, which is the last that linkers write. The loader
+    does not look, and SIGBUS ends the process that touches what is not there."""
+    with path.open("rb") as file:
+        head, size = file.read(_HEAD.size), os.fstat(file.fileno()).st_size
+    if len(head) < _HEAD.size:
+        return False
+    magic, table, each, count = _HEAD.unpack(head)
+    return bool(magic == _MAGIC and table + each * count <= size)
+
+
+def _remedy() -> str:
+    from jitc.client_shim.native_parts.installation import remedy
+
+    return remedy()
+
+
+def refuse_another_processor() -> None:
+    """Raises MissingLibrary where the shipped libraries are for another processor. The loader's own words about that
+    name a file and no remedy."""
+    if (found := os.uname().machine) != PROCESSOR:
+        raise MissingLibrary(f"jitc needs an {PROCESSOR} processor, and this system's is {found}; use another machine")
 
 
 def refuse_an_old_system() -> None:

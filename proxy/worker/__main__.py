@@ -34,18 +34,22 @@ LIKELIER = 500
 
 
 def main() -> int:
-    library, transport = paths.executor_library(), paths.transport_library()
+    try:
+        library, transport = paths.executor_library(), paths.transport_library()
 
-    def load(with_operators: bool) -> str:
-        for one in (library, transport):
-            ctypes.CDLL(str(one))
-        return load_operators(operators.library()) if with_operators else ""
+        def load(with_operators: bool) -> str:
+            for one in (library, transport):
+                paths.opened(one)
+            return load_operators(operators.library()) if with_operators else ""
 
-    def make(options: Options, coordinator: CoordinatorClient) -> Executor:
-        options["libraries"]["transport"] = str(transport)
-        return Executor(library, options, coordinator)
+        def make(options: Options, coordinator: CoordinatorClient) -> Executor:
+            options["libraries"]["transport"] = str(transport)
+            return Executor(library, options, coordinator)
 
-    return serve(load, make)
+        return serve(load, make)
+    except paths.MissingLibrary as error:
+        print(f"jitc worker: {error}", file=sys.stderr, flush=True)
+        return 1
 
 
 def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClient], Executor]) -> int:

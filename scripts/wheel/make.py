@@ -4,7 +4,7 @@
 
 Called by: `make wheel`. Promises: the libraries are those of the checkout's native build; only native parts for PyTorch
 are compiled, and kept; the same commit gives the same bytes; beside the wheel lie debug files for its libraries, and
-SHA256SUMS. One at a time works in a checkout.
+SHA256SUMS; the sizes are printed, and a wheel that is too large is a failure. One at a time works in a checkout.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 import backend
 import parts
 import releases
+import sizes
 
 from jitc.client_shim.native_parts.compile import CannotBuild
 
@@ -51,11 +52,15 @@ def main() -> int:
         _make(wanted, arguments.out.resolve())
     for one in sorted(arguments.out.resolve().iterdir()):
         print(f"   {one.stat().st_size / 1e6:6.2f} MB  {one.relative_to(ROOT) if one.is_relative_to(ROOT) else one}")
+    print("== sizes", flush=True)
+    (wheel,) = arguments.out.glob("*.whl")
+    sizes.show(wheel)
     return 0
 
 
 def _make(wanted: tuple[str, ...], out: Path) -> None:
-    store = parts.make(WORK, wanted)
+    chosen = parts.chosen(parts.make(WORK, wanted), wanted, WORK / "chosen")
+    _count(len(list(chosen.iterdir())), wanted)
     stubs = _stubs()
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
@@ -63,9 +68,16 @@ def _make(wanted: tuple[str, ...], out: Path) -> None:
     tree = _tree(stubs)
     _backend("build_sdist", out, {}, tree)
     print("== wheel", flush=True)
-    _wheel(tree, parts.chosen(store, wanted, WORK / "chosen"), out)
+    _wheel(tree, chosen, out)
     _debug_files(out)
     _sums(out)
+
+
+def _count(made: int, wanted: tuple[str, ...]) -> None:
+    """Says how many parts serve the releases. Documents quote the number for all of them from releases.py."""
+    print(f"== {made} native parts for {len(wanted)} releases of PyTorch", flush=True)
+    if wanted == releases.RELEASES and made != releases.PARTS:
+        raise CannotBuild(f"scripts/wheel/releases.py says PARTS = {releases.PARTS}: correct it there")
 
 
 def _stubs() -> Path:
@@ -171,5 +183,5 @@ def _output(*command: str) -> str:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (CannotBuild, OSError, subprocess.CalledProcessError) as error:
+    except (CannotBuild, sizes.TooLarge, OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"make wheel: {error}")

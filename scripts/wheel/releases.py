@@ -23,6 +23,8 @@ RELEASES = (
     "2.6.0", "2.7.0", "2.7.1", "2.8.0", "2.9.0", "2.9.1", "2.10.0", "2.11.0", "2.12.0", "2.12.1", "2.13.0",
     "2.14.0", "2.14.1", "2.15.0",
 )  # fmt: skip
+#: Parts that serve all of them: a release has that of another one if all headers that a part includes are the same.
+PARTS = 11
 _BLOCK = 1 << 20
 _SECONDS = 60
 _WANTED = re.compile(r"torch/(include/|version\.py$|share/cmake/Torch/TorchConfig\.cmake$)")

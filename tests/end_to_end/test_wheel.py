@@ -3,6 +3,7 @@ PyTorch for which it has no native part."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -10,21 +11,34 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable, Iterator
+from email.parser import Parser
 from pathlib import Path
 
-import grpc
 import pytest
 from toolkit import debian
+from toolkit.elf import RED_HAT_9, needed_versions
 from toolkit.tree import ROOT
-from toolkit.wheel import environment, installed, made
+from toolkit.wheel import PLATFORM, bring, environment, installed, made, named_in, places, repaired, site_packages, tool
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
-#: The release that the tests run with, for which the wheel has a part.
 STEPS = "4"
+MB = 1_000_000
+#: Of the processor in an ELF file, and AArch64's number.
+MACHINE, AARCH64 = 18, 183
+#: Imports all of the package that works without PyTorch.
+IMPORTS = """
+import importlib, pkgutil
+for top in ("jitc.client_shim.native_parts", "jitc.interpose", "jitc.ops", "jitc.proxy", "jitc.v1"):
+    for one in pkgutil.walk_packages(importlib.import_module(top).__path__, f"{top}."):
+        if not one.name.endswith(".__main__"):
+            importlib.import_module(one.name)
+"""
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, with a part for the PyTorch of the tests."""
     import torch
 
     return made(tmp_path_factory.mktemp("dist"), torch.__version__.split("+")[0])
@@ -35,9 +49,29 @@ def programs(tmp_path: Path, wheel: Path) -> Path:
     return installed(tmp_path / "venv", wheel)
 
 
+@pytest.fixture(scope="module")
+def shared_programs(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
+    """Those of an installation that each test leaves as it was."""
+    return installed(tmp_path_factory.mktemp("shared") / "venv", wheel)
+
+
 def packages(programs: Path) -> Path:
-    (found,) = programs.parent.glob("lib/python3.*/site-packages")
-    return found / "jitc"
+    return site_packages(programs.parent) / "jitc"
+
+
+def look_at(part: Path, *built_in: Path) -> None:
+    """A native part keeps what is promised of the wheel's other libraries, and is small."""
+    import torch
+
+    names = places(Path(torch.__file__).parents[1], *built_in)
+    oldest = tuple(int(one) for one in re.findall(r"\d+", PLATFORM)[:2])
+    found = sorted(part.glob("*.so"))
+    assert [one.name for one in found] == ["libjitc_operators.so", "libjitc_torch.so"]
+    for library in found:
+        assert named_in(library.read_bytes(), names) == []
+        assert max(needed_versions(library, "GLIBC")) <= oldest
+        assert max(needed_versions(library, "GLIBCXX")) <= RED_HAT_9
+    assert sum(one.stat().st_size for one in found) < MB
 
 
 def run(*command: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -62,9 +96,26 @@ def test_the_demo(programs: Path, tmp_path: Path) -> None:
     assert preload == packages(programs) / "interpose" / "lib" / "libjitc_interpose.so"
     done = demo(programs, tmp_path, JITC_CACHE=str(tmp_path / "cache"), CXX="none")
     assert "builds" not in done.stderr and not (tmp_path / "cache").exists(), "the part came with the wheel"
+    (part,) = (packages(programs) / "client_shim" / "lib" / "parts").iterdir()
+    look_at(part)
 
 
-def test_a_pytorch_without_a_part(programs: Path, tmp_path: Path) -> None:
+def test_the_tools_take_a_wheel_with_a_part(wheel: Path, tmp_path: Path) -> None:
+    """PyTorch's libraries are left to PyTorch, and a part as it is: it is not loaded if its hashes are others."""
+    again = repaired(wheel, tmp_path / "repaired")
+    assert again.name == wheel.name
+    files = [[one for one in zipfile.ZipFile(path).infolist() if not one.is_dir()] for path in (wheel, again)]
+    ours, theirs = ({one.filename: one.CRC for one in each} for each in files)
+    assert set(theirs) == set(ours)
+    different = {name for name, number in theirs.items() if number != ours[name]}
+    assert {Path(name).name for name in different} <= {"WHEEL", "RECORD"}
+    assert sum(name.startswith("jitc/client_shim/lib/parts/") and name.endswith(".so") for name in ours) == 2
+    assert "OK" in tool("check-wheel-contents", str(wheel))
+
+
+def test_a_pytorch_without_a_part(
+    programs: Path, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     """Its part is built at first use, by the service, the launcher or the program, whichever comes first."""
     shutil.rmtree(packages(programs) / "client_shim" / "lib" / "parts")
     cache = tmp_path / "cache"
@@ -73,10 +124,15 @@ def test_a_pytorch_without_a_part(programs: Path, tmp_path: Path) -> None:
     assert without.returncode == 1 and "there is no compiler none" in line
     done = demo(programs, tmp_path, JITC_CACHE=str(cache))
     assert done.stderr.count("jitc: builds its part for PyTorch") == 1
+    (seconds,) = re.findall(r"^jitc: its part for PyTorch \S+ is in .* \((\d+) s\)$", done.stderr, re.MULTILINE)
+    record_property("first use, seconds", seconds)
+    print(f"the part was built in {seconds} s, with {len(os.sched_getaffinity(0))} processors")
     assert "builds" not in demo(programs, tmp_path, JITC_CACHE=str(cache), CXX="none").stderr
     built = run(programs / "jitc", "build-torch", JITC_CACHE=str(cache), CXX="none")
     assert (built.returncode, built.stderr) == (0, "")
-    assert Path(built.stdout.strip()).parent == cache / "parts"
+    part = Path(built.stdout.strip())
+    assert part.parent == cache / "parts"
+    look_at(part, tmp_path)
 
 
 def test_build_torch_serves_all_users(programs: Path, tmp_path: Path) -> None:
@@ -88,37 +144,93 @@ def test_build_torch_serves_all_users(programs: Path, tmp_path: Path) -> None:
     demo(programs, tmp_path, JITC_CACHE=str(tmp_path / "cache"), CXX="none")
 
 
+@contextlib.contextmanager
+def replaced(place: Path, contents: bytes | None = None) -> Iterator[None]:
+    """With other contents, or without it."""
+    aside = place.with_name(f"{place.name}.aside")
+    place.rename(aside)
+    try:
+        if contents is not None:
+            place.write_bytes(contents)
+        yield
+    finally:
+        place.unlink(missing_ok=True)
+        aside.rename(place)
+
+
+def refused(programs: Path, folder: Path, who: str, said: str) -> None:
+    """Each of these commands ends with one line that says what mends it."""
+    service = [programs / "jitc-proxyd", "--device", "software", "--gpus", "1", "--socket", folder / "s"]
+    commands = {
+        "demo": [programs / "jitc", "demo"], "doctor": [programs / "jitc", "doctor"], "jitc-proxyd": service,
+        "run": [programs / "jitc", "run", "--", "true"],
+    }  # fmt: skip
+    for name in who.split():
+        done = run(*commands[name])
+        output = f"{name}:\n{done.stdout}{done.stderr}"
+        lines = [" ".join(done.stdout.split()), *done.stderr.splitlines()]  # the doctor's lines are wrapped
+        assert done.returncode != 0, output
+        assert any(said in one and "pip install --force-reinstall jitc" in one for one in lines), output
+        assert "make build" not in output and "Traceback" not in output, output
+
+
+ALL, PRELOADED = "demo doctor jitc-proxyd run", "demo doctor run"
+
+
 @pytest.mark.parametrize(
-    ("missing", "said"),
+    ("missing", "said", "who"),
     [
-        ("interpose/lib/libjitc_interpose.so", "libjitc_interpose.so is missing"),
-        ("proxy/lib/libjitc_executor.so", "libjitc_executor.so is missing"),
-        ("interpose/lib/libjitc_transport.so", "libjitc_transport.so is missing"),
-        ("examples/train_gpt.py", "train_gpt.py is missing"),
-        ("v1/control_pb2.py", "installation is broken"),
-        ("ops", "installation is broken"),
-        ("client_shim/native_parts/supply.py", "installation is broken"),
+        ("interpose/lib/libjitc_interpose.so", "libjitc_interpose.so is missing", PRELOADED),
+        ("proxy/lib/libjitc_executor.so", "libjitc_executor.so is missing", ALL),
+        ("interpose/lib/libjitc_transport.so", "libjitc_transport.so is missing", ALL),
+        ("proxy/lib/libjitc_boundaries.so", "libjitc_boundaries.so is missing", "doctor"),
+        ("examples/train_gpt.py", "train_gpt.py is missing", "demo"),
+        ("v1/control_pb2.py", "installation is broken", ALL),
+        ("ops", "installation is broken", ALL),
+        ("client_shim/native_parts/supply.py", "installation is broken", ALL),
     ],
 )
-def test_a_broken_installation_says_what_mends_it(programs: Path, missing: str, said: str) -> None:
-    place = packages(programs) / missing
-    (shutil.rmtree if place.is_dir() else os.unlink)(place)
-    done = run(programs / "jitc", "demo")
-    assert done.returncode != 0
-    assert any(said in line and "pip install --force-reinstall jitc" in line for line in done.stderr.splitlines())
-    assert "make build" not in done.stderr and "Traceback" not in done.stderr
+def test_a_broken_installation_says_what_mends_it(
+    shared_programs: Path, tmp_path: Path, missing: str, said: str, who: str
+) -> None:
+    with replaced(packages(shared_programs) / missing):
+        refused(shared_programs, tmp_path, who, said)
+
+
+@pytest.mark.parametrize(
+    ("library", "who"),
+    [
+        ("interpose/lib/libjitc_interpose.so", PRELOADED),
+        ("proxy/lib/libjitc_executor.so", ALL),
+        ("interpose/lib/libjitc_transport.so", ALL),
+        ("proxy/lib/libjitc_boundaries.so", "doctor"),
+    ],
+)
+def test_a_damaged_library_is_as_good_as_none(shared_programs: Path, tmp_path: Path, library: str, who: str) -> None:
+    """One that was cut off, which would end its process by SIGBUS, and one of another machine."""
+    place = packages(shared_programs) / library
+    contents = place.read_bytes()
+    with replaced(place, contents[: len(contents) // 2]):
+        refused(shared_programs, tmp_path, who, f"{place.name} is damaged")
+    foreign = contents[:MACHINE] + bytes([AARCH64]) + contents[MACHINE + 1 :]
+    with replaced(place, foreign):
+        refused(shared_programs, tmp_path, who, "cannot be preloaded" if who == PRELOADED else "cannot be loaded")
 
 
 def test_without_pytorch(tmp_path: Path, wheel: Path) -> None:
     programs = installed(tmp_path / "bare", wheel, torch=False)
     (line,) = run(programs / "jitc", "demo").stderr.splitlines()
     assert "installation is broken" in line and "pip install" in line  # grpcio has been left out as well
-    for name in ("grpc", "google", "typing_extensions.py"):
-        os.symlink(Path(grpc.__file__).parents[1] / name, packages(programs).parent / name)
+    with zipfile.ZipFile(wheel) as contents:
+        (name,) = [one for one in contents.namelist() if one.endswith(".dist-info/METADATA")]
+        metadata = Parser().parsestr(contents.read(name).decode())
+    bring(site_packages(programs.parent), metadata.get_all("Requires-Dist", []))
     done = run(programs / "jitc", "demo")
     (line,) = done.stderr.splitlines()
     assert done.returncode == 1
     assert line == "jitc demo: it trains with PyTorch, which is not installed: pip install 'jitc[torch]'"
+    imported = run(programs / "python", "-c", IMPORTS)
+    assert (imported.returncode, imported.stderr) == (0, ""), "what is declared is all that the service needs"
 
 
 def test_from_sources(tmp_path: Path, wheel: Path) -> None:
@@ -141,6 +253,20 @@ def test_from_sources(tmp_path: Path, wheel: Path) -> None:
     assert set(theirs) == set(ours) - parts
     different = {name for name, one in theirs.items() if one.CRC != ours[name].CRC}
     assert {Path(name).name for name in different} <= {"WHEEL", "RECORD"}
+
+
+def test_pip_shows_why_it_cannot_build(tmp_path: Path, wheel: Path) -> None:
+    """Our line is within pip's own block about a failure."""
+    (archive,) = wheel.parent.glob("jitc-*[0-9].tar.gz")
+    words = ["-m", "pip", "install", "--disable-pip-version-check", "--no-deps", "--no-index", "--no-build-isolation"]
+    done = run(sys.executable, *words, "--target", tmp_path / "target", archive, PATH=str(tmp_path))
+    output = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 1 and not (tmp_path / "target").exists()
+    assert (
+        "jitc cannot be installed: jitc is built here from its sources, and packages are missing for that. Debian, "
+        "Ubuntu: apt-get install g++ pkg-config libnghttp2-dev libxxhash-dev nlohmann-json3-dev. Red Hat: dnf install "
+    ) in output
+    assert "Traceback" not in output
 
 
 def test_the_oldest_pip_installs_the_checkout(tmp_path: Path) -> None:
@@ -168,9 +294,14 @@ def test_a_system_that_is_too_old(tmp_path: Path, wheel: Path) -> None:
     debian.make(root, "bullseye", "python3")
     with zipfile.ZipFile(wheel) as contents:
         contents.extractall(root / "jitc-of-another")
-    for command in (["preload-path"], ["run", "--", "true"], ["status"]):
-        done = debian.run(root, "python3", "-m", "jitc", *command, PYTHONPATH="/jitc-of-another")
+    jitc = ["-m", "jitc"]
+    service = ["-c", "import sys; from jitc.proxy.commands.entry import jitc_proxyd; sys.exit(jitc_proxyd())"]
+    for name, *command in (
+        ["jitc", *jitc, "preload-path"], ["jitc", *jitc, "run", "--", "true"], ["jitc", *jitc, "status"],
+        ["jitc", *jitc, "doctor"], ["jitc-proxyd", *service],
+    ):  # fmt: skip
+        done = debian.run(root, "python3", *command, PYTHONPATH="/jitc-of-another")
         assert (done.returncode, done.stdout) == (1, "")
         (line,) = done.stderr.splitlines()
-        assert line.startswith("jitc: jitc needs glibc 2.34 or newer (Debian 12, Ubuntu 22.04, Red Hat 9)")
+        assert line.startswith(f"{name}: jitc needs glibc 2.34 or newer (Debian 12, Ubuntu 22.04, Red Hat 9)")
         assert line.endswith("and this system has glibc 2.31")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from toolkit.tree import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 FOLDER = ROOT / "scripts" / "wheel"
 
@@ -70,3 +77,22 @@ def test_a_header_is_missing(tmp_path: Path) -> None:
 )
 def test_a_system_that_jitc_does_not_know(tmp_path: Path, patch: str, why: str) -> None:
     assert why in refusal(asked(project(tmp_path), patch))
+
+
+def test_what_a_build_needs_is_asked_for() -> None:
+    """Modules that the backend imports come with scikit-build-core, which pyproject.toml asks for; those that CMake
+    runs are asked for by the backend itself."""
+    (required,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    assert re.match("scikit-build-core[<>=]", required)
+    ours = {path.stem for path in FOLDER.glob("*.py")}
+    names = set()
+    for file in ("backend.py", "editable.py"):
+        for node in ast.walk(ast.parse((FOLDER / file).read_text())):
+            if isinstance(node, ast.Import):
+                names |= {one.name.partition(".")[0] for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.partition(".")[0])
+    assert names - set(sys.stdlib_module_names) - ours - {"tomllib"} == {"scikit_build_core", "tomli"}
+    run = set(re.findall(r"Python3_EXECUTABLE\} -m (\w+)", (FOLDER / "install.cmake").read_text()))
+    asked = re.findall(r'^PROTOC = \("([\w-]+)', (FOLDER / "backend.py").read_text(), re.MULTILINE)
+    assert run == {one.replace("-", "_").replace("grpcio", "grpc") for one in asked} == {"grpc_tools"}

@@ -20,7 +20,8 @@ from typing import Any
 
 from jitc.v1 import control_pb2
 
-from ...common import paths, rpc
+from ...common import rpc
+from ..installed import preload
 
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
@@ -76,7 +77,7 @@ def train(script: Path, steps: int, socket: str, folder: Path, line: Callable[[s
     folder.mkdir()
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS)]
     program = [str(script), "--steps", str(steps), "--json", str(folder / "record.json")]
-    settings = {"LD_PRELOAD": str(paths.preload_library()), "JITC_SOCKET": socket, "OMP_NUM_THREADS": "1"}
+    settings = {"LD_PRELOAD": str(preload.library()), "JITC_SOCKET": socket, "OMP_NUM_THREADS": "1"}
     settings["TMPDIR"] = str(folder)  # torchrun leaves folders behind
     process = subprocess.Popen(
         [sys.executable, *launcher, *program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -1,1 +1,1 @@
-"""Commands about what is installed here: its versions, and the native part for its PyTorch."""
+"""Commands about what is installed here, and the library that programs preload, tried beforehand."""

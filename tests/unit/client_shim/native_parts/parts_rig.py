@@ -66,22 +66,27 @@ def compiler(folder: Path, script: str) -> Path:
 WORKS = 'echo "made ${out##*/}" > "$out"'
 
 
-def providing(
-    packages: Path, torch: TorchBuild, cache: Path, cxx: Path | str, code: str = "", **environ: str
-) -> subprocess.Popen[str]:
-    """Starts a process that asks for the part, and prints its folder or why there is none."""
-    program = (
+def asking(torch: TorchBuild, code: str = "") -> str:
+    """A program that asks for the part, and prints its folder or why there is none."""
+    return (
         "import sys\nfrom pathlib import Path\nfrom jitc.client_shim.native_parts import supply, torch_build\n"
         f"torch = torch_build.in_folder(Path({str(torch.folder)!r}))\n{code}\n"
         "try:\n    print(supply.provide(torch))\n"
         "except (supply.CannotBuild, supply.UnsafeStore) as error:\n    sys.exit(str(error))\n"
     )
+
+
+def providing(
+    packages: Path, torch: TorchBuild, cache: Path, cxx: Path | str, code: str = "", *, errors: int = subprocess.PIPE,
+    **environ: str,
+) -> subprocess.Popen[str]:  # fmt: skip
+    """Starts a process that asks for the part. errors: a descriptor for its standard error."""
     kept = {name: value for name, value in os.environ.items() if name not in ("LOCAL_RANK", "XDG_CACHE_HOME")}
     told = {"PYTHONPATH": str(packages), "JITC_CACHE": str(cache), "CXX": str(cxx)}
     heard = ["/usr/bin/env", "--default-signal=INT"]  # under nohup or in a background, processes ignore it
     return subprocess.Popen(
-        [*heard, sys.executable, "-S", "-c", program], env=kept | told | environ, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [*heard, sys.executable, "-S", "-c", asking(torch, code)], env=kept | told | environ, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
     )  # fmt: skip
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+import select
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from parts_rig import WORKS, compiler, ended, installation, providing, torch_package
+from parts_rig import WORKS, asking, compiler, ended, installation, providing, torch_package
+from toolkit.waiting import patient
 
 from jitc.client_shim.native_parts.store import LIBRARIES, MANIFEST
 from jitc.client_shim.native_parts.torch_build import TorchBuild
@@ -134,25 +137,82 @@ def test_no_headers_of_cuda(tmp_path: Path, packages: Path, torch: TorchBuild) -
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk(tmp_path: Path, packages: Path, torch: TorchBuild) -> None:
-    """One that fills while the compiler writes, and one that is full before."""
-    cxx = compiler(tmp_path, 'if [ "$links" ]; then head -c 3M /dev/zero > "$out" || exit 1; else echo > "$out"; fi')
+@pytest.mark.parametrize("before", ["true", "! head -c 2M /dev/zero 2>/dev/null > filler"], ids=["fills", "is full"])
+def test_a_full_disk(tmp_path: Path, packages: Path, torch: TorchBuild, before: str) -> None:
+    """One that fills when a library is linked, after all that is compiled for it; and one that is full before."""
+    large = 'head -c 3M /dev/zero > "$out" || exit 1'
+    small = 'echo > "$out" || exit 1'
+    cxx = compiler(tmp_path, f'case "$links $out" in "1 "*/named/*|" "*) {small};; *) {large};; esac')
     cache = tmp_path / "cache"
     cache.mkdir()
-    ask = providing(packages, torch, cache, cxx)
-    program = ask.args[-1]  # type: ignore[index]
-    ask.kill()
-    ask.communicate()
-    code = f'mount -t tmpfs -o size=1M none {cache} && exec {sys.executable} -S -c "$0"'
+    code = (
+        f"mount -t tmpfs -o size=1M none {cache} && cd {cache} && {before} || exit 9\n"
+        f'{sys.executable} -S -c "$0"; status=$?; ls parts; exit $status'
+    )
     told = {"PYTHONPATH": str(packages), "JITC_CACHE": str(cache), "CXX": str(cxx), "PATH": os.environ["PATH"]}
     done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", f"{code}; ls {cache}/parts >&2", str(program)], env=told, text=True,
-        capture_output=True, timeout=120, check=False,
+        ["unshare", "-m", "sh", "-c", code, asking(torch)], env=told, text=True, capture_output=True,
+        timeout=patient(120), check=False,
     )  # fmt: skip
     if "unshare failed" in done.stderr or "permission denied" in done.stderr:
         pytest.skip(f"no small disk here: {done.stderr}")
-    assert done.returncode == 1
-    assert "none can be built" in done.stderr.splitlines()[-1] or "cannot be built" in done.stderr.splitlines()[-1]
+    assert done.returncode == 1, done.stderr
+    begun, line = done.stderr.splitlines()
+    assert begun.startswith("jitc: builds its part for PyTorch 2.99.0+cu130")
+    assert line == (
+        f"jitc's part for PyTorch 2.99.0+cu130 cannot be built in {cache}/parts: the disk is full; JITC_CACHE names "
+        "another folder"
+    )
+    assert done.stdout.split() == ["build.log", "lock"]
+
+
+@pytest.mark.parametrize(
+    "version",
+    ["../../escaped", "/escaped", "..", ".hidden", "2.99/../../escaped", "a b\tc", "9" * 300],
+    ids=["above", "root", "dots", "hidden", "within", "blanks", "long"],
+)  # fmt: skip
+def test_a_version_that_is_no_name_of_a_folder(tmp_path: Path, packages: Path, version: str) -> None:
+    """PyTorch says of itself what it likes; its part is in the store, and found there."""
+    torch, cache = torch_package(tmp_path / "site", version), tmp_path / "cache"
+    status, place, said = ended(providing(packages, torch, cache, compiler(tmp_path, WORKS)))
+    assert status == 0, said
+    assert Path(place).parent == cache / "parts" and re.fullmatch(r"\w[\w+.-]*", Path(place).name)
+    assert {one.name for one in Path(place).iterdir()} == {*LIBRARIES, MANIFEST}
+    assert ended(providing(packages, torch, cache, "none")) == (0, place, "")
+    assert left(cache) == set()
+    assert {one.name for one in tmp_path.iterdir()} == {"packages", "site", "cache", "compiler"}
+
+
+def written(shown: int) -> str:
+    """What is written on a terminal until nobody has it any more."""
+    text = b""
+    while select.select([shown], [], [], patient(60))[0]:
+        try:
+            text += os.read(shown, 1 << 16)
+        except OSError:
+            return text.decode()
+    raise AssertionError(f"nothing more, and no end: {text.decode()}")
+
+
+def test_how_far_it_is_on_a_terminal(tmp_path: Path, packages: Path, torch: TorchBuild) -> None:
+    """A bar on the line of the cursor, of which nothing is left; the output has the folder alone."""
+    shown, end = os.openpty()
+    process = providing(packages, torch, tmp_path / "cache", compiler(tmp_path, WORKS), errors=end)
+    os.close(end)
+    text = written(shown).replace("\r\n", "\n")
+    os.close(shown)
+    place = process.communicate(timeout=patient(60))[0].strip()
+    assert process.returncode == 0
+    bars = re.findall(r"\r(   \[(#*)( *)\] (\d+)/(\d+) )", text)
+    done, whole = [int(one[3]) for one in bars], {int(one[4]) for one in bars}
+    assert sorted(done) == list(range(1, max(done) + 1)) and whole == {max(done)}
+    width = len(bars[0][1] + bars[0][2])
+    assert all(len(one[1] + one[2]) == width and len(one[1]) == width * int(one[3]) // max(done) for one in bars)
+    ((blanks, after),) = re.findall(r"\r( +)\r(.*)\n", text)
+    assert len(blanks) >= max(len(one[0]) for one in bars), "a shorter line would leave the end of the bar"
+    assert re.fullmatch(
+        rf"jitc: its part for PyTorch {re.escape(torch.version)} is in {re.escape(place)} \(\d+ s\)", after
+    )
 
 
 def test_a_home_that_cannot_be_written(tmp_path: Path, packages: Path, torch: TorchBuild) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from toolkit.documents import refusals
+from toolkit.job import run_command
+from toolkit.service import BIN
 
 from jitc.proxy.commands import entry, jitc, proxyd
 from jitc.proxy.common import paths
@@ -85,14 +87,13 @@ def test_a_word_like_no_other_is_not_guessed_at(capsys: pytest.CaptureFixture[st
     assert code == 2 and "xyzzy" in errors and "did you mean" not in errors
 
 
-def test_help_breaks_no_word(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """An option's name on two lines is found by nobody, and cannot be copied."""
-    for columns in ("72", "80", "100"):
-        monkeypatch.setenv("COLUMNS", columns)
-        for main, words in ((proxyd.main, []), *((jitc.main, [one]) for one in ("run", "inject", "report"))):
-            _, said, _ = outcome(capsys, main, *words, "--help")
-            assert max(len(line) for line in said.splitlines()) <= int(columns)
-            assert not [line for line in said.splitlines() if re.search(r"\w-+$", line)]
+@pytest.mark.parametrize("command", [["jitc", "preload-path"], ["jitc", "run", "--", "true"], ["jitc-proxyd"]])
+def test_another_processor(command: list[str]) -> None:
+    """The kernel says that it is one: setarch has it do that."""
+    done = run_command(["setarch", "i686", str(BIN / command[0]), *command[1:]])
+    assert (done.returncode, done.stdout) == (1, "")
+    said = f"{command[0]}: jitc needs an x86_64 processor, and this system's is i686; use another machine\n"
+    assert done.stderr == said
 
 
 def test_an_old_python_and_an_old_system(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
