@@ -133,7 +133,9 @@ def parser() -> Parser:
 
 def _add_version(commands: Any) -> None:
     text = "print the version"
-    version = commands.add_parser("version", help=text, description=text)
+    version = commands.add_parser(
+        "version", help=text, description=text, epilog=examples("jitc version --json    also of its parts")
+    )  # fmt: skip
     with_json(version).set_defaults(act=_version)
 
 
@@ -198,6 +200,7 @@ def _add_demo(commands: Any) -> None:
         "demo", help="train a small GPT, kill its GPU, compare",
         description="Trains examples/train_gpt.py three times on two software GPUs: without a fault, with the worker "
         "of GPU 1 killed in a backward pass, and in an optimizer step. Compares the three bit by bit.",
+        epilog=examples("jitc demo", "jitc demo --steps 5 --json demo.json"),
     )  # fmt: skip
     demo.add_argument("--json", type=new_file, metavar="FILE", help="also write the result to FILE as JSON")
     demo.add_argument(

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from ..common.config import Config
 
 
+#: The title of the options about users.
+_SHARED = "several users"
+
+
 def main(argv: list[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
@@ -120,7 +124,7 @@ def parser() -> Parser:
             "jitc-proxyd --config /etc/jitc/jitc.toml --print-config",
         ),
     )
-    add_device_options(made)
+    shared = add_device_options(made, _SHARED)[_SHARED]
     made.add_argument(
         "--socket", type=socket_path, metavar="PATH",
         help="unix socket ($JITC_SOCKET, $XDG_RUNTIME_DIR/jitc/proxyd.sock or /run/jitc/proxyd.sock)",
@@ -132,7 +136,6 @@ def parser() -> Parser:
         "--respawn", action=argparse.BooleanOptionalAction,
         help="stay beside the service, and start it again when it is killed",
     )  # fmt: skip
-    shared = made.add_argument_group("several users")
     shared.add_argument(
         "--users", type=people, metavar="LIST",
         help="also serve programs of these users: names and numbers, @GROUP, or *, with commas between them; each "
@@ -165,4 +168,6 @@ def _print_config(arguments: argparse.Namespace, socket: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from .entry import jitc_proxyd
+
+    sys.exit(jitc_proxyd())

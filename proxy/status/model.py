@@ -16,9 +16,10 @@ from typing import Any
 BYTES, SECONDS, TIME = "bytes", "seconds", "seconds since 1970"
 
 
-def says(help: str, unit: str = "", since: str = "0.1") -> Any:
-    """Describes a field of a document. help: half a sentence. since: the first version of jitc that has it."""
-    return dataclasses.field(metadata={"help": help, "unit": unit, "since": since})
+def says(help: str, unit: str = "", since: str = "0.1", default: Any = dataclasses.MISSING) -> Any:
+    """Describes a field of a document. help: half a sentence. since: the first version of jitc that has it. default:
+    the value until a later author of the document fills it in."""
+    return dataclasses.field(metadata={"help": help, "unit": unit, "since": since}, default=default)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,14 @@ schema.py and tables.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .model import BYTES, SECONDS, TIME, says
+
+
+def _user(whose: str) -> Any:
+    """Describes the user of an event, whom the Admin service fills in: its sources know no other user."""
+    return says(f"name of the user whose {whose}, otherwise the number", default="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +114,7 @@ class Recovery:
 
     time: float = says("when it was reported", TIME)
     job: str = says("job whose ranks were recovered")
+    user: str = _user("job it is")
     cause: str = says("the detected fault, such as `worker-death`")
     message: str = says("message of the device or the library, if there is one")
     gpu: int | None = says("the first of `gpus`")
@@ -152,6 +159,7 @@ class Validation:
     """A minibatch that was run twice and compared (`jitc validate --json` prints one)."""
 
     time: float = says("time of the verdict", TIME)
+    user: str = _user("job it is")
     gpus: list[int] = says("GPUs of the job")
     sessions: list[str] = says("names of the ranks, for users")
     step: int = says("the optimizer step before which memory was compared")
@@ -183,6 +191,7 @@ class Divergence:
 
     time: float = says("time of the detection", TIME)
     job: str = says("job of the ranks")
+    user: str = _user("job it is")
     boundary: int = says("boundary at which they differed")
     gpus: list[int] = says("GPUs of these ranks")
     sessions: list[str] = says("names of the ranks, for users")
@@ -214,6 +223,7 @@ class Race:
 
     time: float = says("time of the first detection", TIME)
     job: str = says("job of the ranks")
+    user: str = _user("job it is")
     sessions: list[str] = says("names of the ranks in which it was found")
     first: RaceSide = says("the operator that was submitted first")
     second: RaceSide = says("the operator after it")
@@ -226,6 +236,7 @@ class Injected:
     """A fault of `jitc inject` that has fired in this service, not in one that it took over from."""
 
     time: float = says("when it was reported", TIME)
+    user: str = _user("programs it was meant for")
     gpu: int = says("GPU of the request")
     kind: str = says("name of the fault")
     detail: str = says("what happened, and where")

@@ -123,6 +123,9 @@ class Process:
         commands = (("-m", "jitc.proxy.commands.proxyd"), (str(self.tree / "bin/jitc-proxyd"),))
         return self.runs and any(self.words[1 : 1 + len(one)] == one for one in commands)
 
+    def is_keeper(self) -> bool:
+        return self.runs and self.words[1:3] == ("-m", "jitc.proxy.keeper")
+
 
 def _processes() -> Iterator[Process]:
     """Yields the processes that use a version: its Python, a library, or its path in their environment."""
@@ -240,17 +243,22 @@ def stop(now: bool) -> None:
 
 
 def users() -> None:
-    """Raises Failed if a job runs, or anything else uses the package beside its idle service."""
+    """Raises Failed if a job runs, or may run, or anything else uses the package beside its idle service."""
     own, found, processes = _main_pid(), set(), list(_processes())
+    services = {one.pid for one in processes if one.is_service()}
     # Without a service, the question would have systemd start one.
-    jobs = (_jobs(_current()) if any(one.is_service() for one in processes) else None) or {}
+    jobs = _jobs(_current()) if services else {}
+    if jobs is None and own in services:
+        found.add(f"the service of process {own}, which does not answer: its jobs are not known")
     for one in processes:
-        if one.is_service() and one.pid != own:
+        if one.pid in services - {own}:
             found.add(f"a jitc-proxyd of process {one.pid}")
-        elif not one.runs and one.pid not in jobs:
+        elif one.is_keeper() and not services:
+            found.add(f"a jitc-keeper of process {one.pid}, whose service has ended")
+        elif not one.runs and one.pid not in (jobs or {}):
             found.add(f"process {one.pid} ({one.words[0]})")
     if jobs or found:
-        names = [f"job {name}" for name in sorted(set(jobs.values()))]
+        names = [f"job {name}" for name in sorted(set((jobs or {}).values()))]
         raise Failed(f"in use by {', '.join([*names, *sorted(found)])}")
 
 

@@ -341,6 +341,19 @@ def test_an_upgrade_to_another_protocol_without_a_job(machine: Machine) -> None:
     machine.purge()
 
 
+def test_a_removal_beside_a_service_that_does_not_answer(machine: Machine) -> None:
+    """A refusal, since nobody can say what it serves; once the service goes on, the package can be removed."""
+    machine.install(FIRST)
+    machine.start_service()
+    pid = machine.main_pid()
+    machine.get("python3", "-c", f"import os; os.kill({pid}, 19)")
+    refused = machine.run("apt-get", "-q", "remove", "-y", "jitc")
+    assert refused.status and f"in use by the service of process {pid}, which does not answer" in refused.said
+    assert "JITC_REMOVE=force" in refused.said and machine.main_pid() == pid
+    machine.get("python3", "-c", f"import os; os.kill({pid}, 18)")
+    machine.purge()
+
+
 def test_a_forced_removal_ends_the_jobs(machine: Machine) -> None:
     machine.install(FIRST)
     machine.start_service()

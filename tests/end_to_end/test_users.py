@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -203,13 +205,106 @@ def test_nobody_reaches_what_is_anothers(node: Node, reference: Reference) -> No
     for words in (("inject", "--gpu", "0", "kill-worker"), ("validate", "--gpu", "0")):
         refused = node.jitc(BOB, *words)
         assert refused.returncode != 0, refused.stdout
-    for words in (("status",), ("report",), ("inject", "--gpu", "0", "kill-worker")):
-        refused = node.jitc(EVE, *words)
-        assert refused.returncode != 0
-        assert f"this user may not use this jitc-proxyd, which serves {ANN},{BOB} (--users)" in refused.stderr
     ann.let_go()
     assert_identical(ann.job.finish().successful().records, reference(SCRIPT, "cuda"))
     assert node.recoveries(ANN) == node.recoveries(BOB) == []
+
+
+def test_a_user_who_is_on_no_list(node: Node) -> None:
+    """Each command says so in one line; `doctor` and `support-bundle`, which are about more, have it among the rest."""
+    why = f"this user may not use this jitc-proxyd, which serves {ANN},{BOB} (--users)"
+    inject = ("inject", "--gpu", "0", "kill-worker")
+    for words in (("status",), ("report",), inject, ("validate", "--gpu", "0"), ("gpu", "return", "0")):
+        refused = node.jitc(EVE, *words)
+        assert (refused.returncode, refused.stdout) == (1, ""), words
+        assert refused.stderr.splitlines() == [f"jitc: {why}"]
+    looked = node.jitc(EVE, "doctor", "--json", "--device", "software")
+    (found,) = [one for one in json.loads(looked.stdout)["checks"] if one["name"] == "service"]
+    assert looked.returncode == 1 and found["verdict"] == "bad"
+    assert found["says"] == why and "start a service of your own" in found["remedy"]
+    folder = node.workplace.folder / "eve"
+    folder.mkdir()
+    os.chown(folder, EVE, EVE)
+    packed = node.jitc(EVE, "support-bundle", "--output", str(folder / "bundle.tar.gz"))
+    assert packed.returncode == 0 and f"missing: {why}" in packed.stderr, packed.stderr
+    with tarfile.open(folder / "bundle.tar.gz") as archive:
+        texts = [archive.extractfile(one) for one in archive if one.name.endswith(("/status.json", "/report.json"))]
+        assert [one and why in one.read().decode() for one in texts] == [True, True]
+
+
+def test_a_program_of_a_user_who_is_on_no_list(node: Node) -> None:
+    """One line says why it has no GPU, whether it needs one or only looks."""
+    why = f"the node service on {node.service.socket}: this user may not use this jitc-proxyd, which serves {ANN},{BOB}"
+    for code, status, printed in (
+        (SUM, 1, ""),
+        ("import torch; print(torch.cuda.is_available(), torch.cuda.device_count())", 0, "False 0\n"),
+    ):
+        words = [*as_user(EVE), sys.executable, "-c", code]
+        done = subprocess.run(
+            words, check=False, capture_output=True, text=True, env=preloaded(node), timeout=patient(60)
+        )
+        assert (done.returncode, done.stdout) == (status, printed), done.stderr
+        said = {line for line in done.stderr.splitlines() if line.startswith("jitc: ")}
+        assert said == {f"jitc: {why} (--users)"}, done.stderr
+    assert node.sessions(0) == []
+
+
+#: Has 64 MiB that no step changes, of which each boundary needs a copy, and waits for a line before its last step.
+HOLDS = """
+import torch
+torch.manual_seed(7)
+kept = torch.rand(16 << 20, device="cuda")
+weight = torch.ones(4, device="cuda", requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+def step():
+    optimizer.zero_grad()
+    (weight * kept[:4]).sum().backward()
+    optimizer.step()
+    print(kept.sum().item(), weight.sum().item(), flush=True)
+for _ in range(4):
+    step()
+input()
+step()
+"""
+MIB = 1 << 20
+#: Enough for the copies of two boundaries of one program, too little for those of the other one beside them.
+ROOM = 160 * MIB
+
+
+def holds_copies(node: Node, uid: int) -> bool:
+    (session,) = node.sessions(uid)
+    return bool(session["copies_held_bytes"] >= 64 * MIB)
+
+
+def test_memory_for_copies_of_two_users(workplace: Workplace) -> None:
+    """Each has all of --copies-limit: both together need more, and either is restored from the own copies."""
+    node = Node(workplace, "--users", f"{ANN},{BOB}", "--copies-limit", f"{ROOM // MIB}MiB")
+    programs = [
+        subprocess.Popen(
+            [*as_user(uid), sys.executable, "-c", HOLDS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=preloaded(node),
+        )
+        for uid in (ANN, BOB)
+    ]  # fmt: skip
+    try:
+        before = [[one.stdout.readline() for _ in range(4)] for one in programs if one.stdout is not None]
+        assert before[0] == before[1] and all(before[0])
+        for uid in (ANN, BOB):
+            until(partial(holds_copies, node, uid), 60, "it has copies")
+        limits = [json.loads(node.jitc(uid, "status", "--json").stdout)["copies"]["limit_bytes"] for uid in (ANN, 0)]
+        assert limits == [ROOM, 3 * ROOM], "root sees the own, ANN's and BOB's"
+        for uid in (ANN, BOB):
+            os.kill(node.sessions(uid)[0]["worker_pid"], signal.SIGKILL)
+        ends = [one.communicate("\n", timeout=patient(60)) for one in programs]
+        assert [one.returncode for one in programs] == [0, 0], ends
+        assert ends[0][0] == ends[1][0] and ends[0][0].split()[0] == before[0][0].split()[0]
+        assert all("copies" not in errors for _, errors in ends), ends
+        for uid in (ANN, BOB):
+            assert [one["outcome"] for one in node.recoveries(uid)] == ["recovered"]
+    finally:
+        for one in programs:
+            one.kill()
+            one.communicate()
 
 
 def test_kernels_of_two_users(workplace: Workplace) -> None:

@@ -10,11 +10,13 @@ import io
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from email.message import Message
 from email.parser import Parser
 from pathlib import Path
@@ -22,7 +24,7 @@ from types import ModuleType
 
 import pytest
 from toolkit.tree import ROOT
-from toolkit.waiting import patient
+from toolkit.waiting import patient, until
 from toolkit.wheel import environment, made
 
 if sys.version_info >= (3, 11):
@@ -363,6 +365,61 @@ def test_the_unit_runs_what_a_living_keeper_accepts(
 def test_a_package_that_was_never_configured_can_be_removed(versions: Versions) -> None:
     versions.unpack("1-a")
     assert versions.trees.main(["users"]) == 0
+
+
+@pytest.fixture
+def serving(versions: Versions, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[str]]:
+    """A service that runs from a version's folder, in which this Python finds the packages that it has here. systemd
+    names its process."""
+    tree = versions.install("1-a")
+    if (note := Path(sys.prefix, "pyvenv.cfg")).exists():
+        shutil.copy(note, tree)
+    (tree / "lib").symlink_to(Path(sys.prefix, "lib"))
+    for name, module in (("jitc", "jitc"), ("jitc-proxyd", "jitc_proxyd")):
+        start = f"import sys\nfrom jitc.proxy.commands.entry import {module}\nsys.exit({module}())\n"
+        (tree / "bin" / name).write_text(start)
+    socket_path = str(versions.root.parent / "s")
+    monkeypatch.setattr(versions.trees, "SOCKET", socket_path)
+    words = [str(tree / "bin" / one) for one in ("python3", "jitc-proxyd")]
+    options = ["--device", "software", "--gpus", "1", "--spares", "0", "--socket", socket_path]
+    with subprocess.Popen([*words, *options], stdout=subprocess.PIPE, text=True) as one:
+        assert one.stdout is not None
+        try:
+            assert one.stdout.readline().startswith("jitc-proxyd ready")
+            monkeypatch.setattr(versions.trees, "_main_pid", lambda: one.pid if one.poll() is None else 0)
+            yield one
+        finally:
+            keepers = [process.pid for process in versions.trees._processes() if process.is_keeper()]
+            for pid in (*keepers, *([one.pid] if one.poll() is None else [])):
+                os.kill(pid, signal.SIGCONT)
+            one.terminate()
+            one.wait(patient(60))
+            until(lambda: not list(versions.trees._processes()), 60, "its keeper and its workers have ended")
+
+
+def test_a_service_that_does_not_answer_is_in_use(
+    versions: Versions, serving: subprocess.Popen[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its jobs, of which nothing is known, would end with it."""
+    assert versions.trees.main(["users"]) == 0, "it is idle"
+    os.kill(serving.pid, signal.SIGSTOP)
+    assert versions.trees.main(["users"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"in use by the service of process {serving.pid}, which does not answer" in line
+    os.kill(serving.pid, signal.SIGCONT)
+    assert versions.trees.main(["users"]) == 0
+
+
+def test_a_keeper_whose_service_has_ended_is_in_use(
+    versions: Versions, serving: subprocess.Popen[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A keeper holds what a job needs to go on; this one is stopped, or it would end without a job."""
+    (keeper,) = (one.pid for one in versions.trees._processes() if one.is_keeper())
+    os.kill(keeper, signal.SIGSTOP)
+    serving.kill()
+    serving.wait(patient(60))
+    assert versions.trees.main(["users"]) == 1
+    assert f"in use by a jitc-keeper of process {keeper}, whose service has ended" in capsys.readouterr().err
 
 
 def test_a_wrong_word_is_one_line(versions: Versions, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,8 @@
 """Checks and their findings: what a check is, what it is for, and how all of them are run.
 
 Called by: command.py; the modules of checks, which build findings. Promises: a check that raises becomes a finding
-without a verdict, so that no check ends the command or hides another; what is said is one printable line, whatever
-names and paths are in it.
+without a verdict, or a bad one where a module is missing, so that no check ends the command or hides another; what is
+said is one printable line, whatever names and paths are in it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from jitc.client_shim.native_parts.installation import remedy
 
 from ...common.printable import printable
 
@@ -101,6 +103,8 @@ def _looked(check: Check, context: Context) -> Finding | None:
         return check.look(context)
     except NoVerdict as error:
         return unknown(str(error), error.remedy)
+    except ImportError as error:
+        return bad(f"jitc's installation is broken: {error}", remedy())
     except Exception as error:
         why = str(error) or "no reason given"
         return unknown(f"this check failed: {type(error).__name__}: {why}", "report it, with this line")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...backends import KINDS
 from ..options import FAILED, program_words
+from ..parser import examples
 from ..questions.command import with_json, with_socket
 from ..settings.resolve import given
 from ..settings.setting import BY_NAME
@@ -33,6 +34,9 @@ def add_doctor(commands: Any) -> None:
         "not started. Says for each point whether it is good, bad or unknown, and what to do. Exit status: 1 if one is "
         "bad.",
         usage="jitc doctor [options] [-- PROGRAM [ARGUMENT ...]]",
+        epilog=examples(
+            "jitc doctor", "jitc doctor --device cuda", "jitc doctor -- python train.py    also about the program"
+        ),
     )  # fmt: skip
     with_json(doctor)
     doctor.add_argument(

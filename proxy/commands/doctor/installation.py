@@ -29,6 +29,8 @@ from .check import Check, Context, Finding, bad, good, unknown
 #: Beginnings of variables that jitc's own tests set.
 _OF_TESTS = ("JITC_TEST_", "JITC_FAKE_")
 _PRELOADED = "print(any('libjitc_interpose' in line for line in open('/proc/self/maps')))"
+_COMPILERS = (["g++"], ["c++"], ["clang++"])
+_GET_COMPILER = "apt-get install g++ (Debian, Ubuntu), dnf install gcc-c++ (Red Hat)"
 _LOADED = "import ctypes, sys; [ctypes.CDLL(path) for path in sys.argv[1:]]"
 
 
@@ -141,16 +143,22 @@ def of_supply(found: torch_build.TorchBuild, find: Callable[[torch_build.TorchBu
 
 
 def compiler(context: Context) -> Finding:
-    named = os.environ.get("CXX", "").split()[:1]
-    found = next((path for one in named or ("g++", "c++", "clang++") if (path := shutil.which(one))), None)
-    if found is not None:
-        return good(found)
+    named = os.environ.get("CXX", "").split()
+    words = next((one for one in ([named] if named else _COMPILERS) if shutil.which(one[0])), None)
+    if words is not None:
+        return of_compiler(words)
     text = f"CXX names {named[0]}, which is not found" if named else "no C++ compiler is found"
     uses = "torch.compile on the software device, and " if context.device == "software" else ""
-    return unknown(
-        f"{text}: {uses}a native part that must be built needs one",
-        "apt-get install g++ (Debian, Ubuntu), dnf install gcc-c++ (Red Hat)",
-    )
+    return unknown(f"{text}: {uses}a native part that must be built needs one", _GET_COMPILER)
+
+
+def of_compiler(words: list[str]) -> Finding:
+    """Compiles a file of a few lines: a compiler may be there without its library's headers."""
+    done = child.ran([*words, "-std=c++20", "-fsyntax-only", "-x", "c++", "-"], "#include <vector>\n")
+    if done.status == 0:
+        return good(str(shutil.which(words[0])))
+    why = next((line for line in done.errors.splitlines() if "error" in line), done.why())
+    return bad(f"{words[0]} does not compile C++20: {why}", f"{_GET_COMPILER}, or name another one with CXX")
 
 
 def preload_variable(_: Context) -> Finding:

@@ -23,6 +23,8 @@ from .storage import nearest
 
 #: Calls whose time is measured, and the time limit of each.
 _CALLS, _CALL_SECONDS = 20, 2.0
+#: Milliseconds from which on the median of the calls says that something is overloaded; usually it is below one.
+_USUAL_MS = 20.0
 _START = "start one: jitc-proxyd --device software --gpus 2"
 
 
@@ -110,7 +112,7 @@ def service(context: Context) -> Finding:
     if why := _nobody(path):
         return unknown(f"{why}, so that nothing was asked", _START)
     try:
-        ask(path, "Status", StatusRequest(), _CALL_SECONDS)
+        ask(path, "Status", StatusRequest(), _CALL_SECONDS, waits=False)
     except CommandError as error:
         if "--users" in str(error):
             return bad(str(error), "ask its administrator, or start a service of your own (jitc run)")
@@ -152,8 +154,19 @@ def round_trip(context: Context) -> Finding | None:
                 taken.append((time.monotonic() - began) * 1e3)
         except grpc.RpcError as error:
             return bad(f"a call failed: {rpc.status_of(error)[1]}", "see the service's own messages")
-    taken.pop(0)
-    return good(f"{statistics.median(taken):.2f} ms, median of {_CALLS} calls; the longest took {max(taken):.2f} ms")
+    return of_calls(taken[1:])
+
+
+def of_calls(taken: list[float]) -> Finding:
+    """taken: milliseconds of each call."""
+    middle = statistics.median(taken)
+    text = f"{middle:.2f} ms, median of {len(taken)} calls; the longest took {max(taken):.2f} ms"
+    if middle > _USUAL_MS:
+        return unknown(
+            f"{text}: programs start slowly, and a recovery takes longer",
+            "see whether the machine is overloaded (top), or the service's container has too few CPUs",
+        )
+    return good(text)
 
 
 def _service(context: Context) -> Finding:

@@ -21,8 +21,8 @@ from ...common.shared_memory import NoSpace, sealed
 from . import child
 from .check import Check, Context, Finding, bad, good, unknown
 
-#: The oldest Python, and the processor that the libraries are built for.
-PYTHON, PROCESSOR = (3, 10), "x86_64"
+#: The oldest Python.
+PYTHON = (3, 10)
 #: A socket's option since Linux 6.5: a pidfd of the process at the other end.
 _SO_PEERPIDFD = 77
 _ALLOW = "allow it in the container's seccomp profile (docker run --security-opt seccomp=FILE)"
@@ -33,6 +33,17 @@ if fix_layout():
 else:
     from jitc.proxy.worker.layout import fix_layout as reserve
     print(reserve() or "reserved")
+"""
+#: Has a process that is no child of another one trace it, as gdb does with a worker; the tracer's end ends that. Prints
+#: the error's number, 0: none.
+_TRACED = """
+import ctypes, os
+call = ctypes.CDLL(None, use_errno=True).ptrace
+call.restype, call.argtypes = ctypes.c_long, [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+tracer = os.fork()
+if not tracer:
+    os._exit(ctypes.get_errno() if call(0x4206, os.getppid(), None, None) else 0)  # PTRACE_SEIZE stops nothing
+print(os.waitstatus_to_exitcode(os.waitpid(tracer, 0)[1]))
 """
 
 
@@ -61,8 +72,8 @@ def processor(_: Context) -> Finding:
 
 
 def of_processor(machine: str) -> Finding:
-    if machine != PROCESSOR:
-        return bad(f"{machine}; jitc is built for {PROCESSOR} only", f"use a machine with {PROCESSOR}")
+    if machine != paths.PROCESSOR:
+        return bad(f"{machine}; jitc is built for {paths.PROCESSOR} only", f"use a machine with {paths.PROCESSOR}")
     return good(machine)
 
 
@@ -177,9 +188,8 @@ def of_seccomp(filters: int, refused: list[str]) -> Finding:
     text = "one filter" if filters == 1 else f"{filters} filters"
     if not refused:
         return good(f"{text} of system calls; none of the calls that jitc makes is refused")
-    return unknown(
-        f"{text} of system calls; refused: {', '.join(refused)} (memfd, pidfd and layout say what that means)", _ALLOW
-    )
+    text += f" of system calls; refused: {', '.join(refused)} (memfd, pidfd and layout say what that means)"
+    return bad(text, _ALLOW) if "memfd_create" in refused else unknown(text, _ALLOW)
 
 
 def _filters(file: Path = Path("/proc/self/status")) -> int:
@@ -200,12 +210,26 @@ def _personality() -> str:
     return "" if done.output.strip() == "True" else "refused"
 
 
-def tracing(_: Context, file: Path = Path("/proc/sys/kernel/yama/ptrace_scope")) -> Finding:
-    """No part of jitc traces or reads another process. The level matters to a user who examines a worker."""
-    level = "no limit by Yama"
+def tracing(_: Context) -> Finding:
+    """No part of jitc traces or reads another process, but a user who examines a worker does."""
+    number = child.ran_python(_TRACED).output.strip()
+    return of_tracing(errno.errorcode.get(int(number), number) if number != "0" else "", _yama())
+
+
+def _yama(file: Path = Path("/proc/sys/kernel/yama/ptrace_scope")) -> str:
     with contextlib.suppress(OSError):
-        level = f"Yama's ptrace_scope is {file.read_text().strip()}"
-    return good(f"not needed by jitc; {level}, which concerns gdb and py-spy on a worker")
+        return f"Yama's ptrace_scope is {file.read_text().strip()}"
+    return "no limit by Yama"
+
+
+def of_tracing(refused: str, level: str) -> Finding:
+    """refused: why one process cannot trace another one; empty: it can. level: Yama's, as text."""
+    if not refused:
+        return good(f"not needed by jitc; {level}, and gdb and py-spy work on a worker")
+    return unknown(
+        f"not needed by jitc; gdb and py-spy on a worker are refused here ({refused}; {level})",
+        "nothing to do for jitc; to examine a worker, do it as root, or start the container with --cap-add SYS_PTRACE",
+    )
 
 
 def criu(_: Context) -> Finding:

@@ -17,6 +17,7 @@ from jitc.ops.options.table import GPUS_MOST
 from jitc.ops.options.values import Number, Seconds
 
 from ..options import FAILED, NOT_PROVEN, USAGE, CommandError, number, output_file, seconds, shown, socket_path
+from ..parser import examples
 from ..terminal.colour import AUTO, COLOURS, NEVER, print_tables
 from .ask import CALL_SECONDS, ask
 
@@ -33,20 +34,28 @@ _GPU = number(Number(0, GPUS_MOST - 1))
 
 def add_questions(commands: Any) -> None:
     """Adds `status`, `report` and `validate`."""
-    status = _with_color(with_json(_asking(commands, "status", "GPUs, workers and sessions of the service", _status)))
+    status = _asking(
+        commands, "status", "GPUs, workers and sessions of the service", _status,
+        "jitc status", "jitc status --watch", "jitc status --json | jq '.gpus[].state'",
+    )  # fmt: skip
+    _with_color(with_json(status))
     status.add_argument(
         "--watch", nargs="?", type=_interval, const=1.0, metavar="SECONDS",
         help="again and again, every so many seconds (%(const)g); Ctrl-C ends it",
     )  # fmt: skip
     text = "recoveries so far: cause, decision, phases, bytes"
-    report = _with_color(with_json(_asking(commands, "report", text, _report)))
+    report = _asking(
+        commands, "report", text, _report,
+        "jitc report", "jitc report --follow", "jitc report --html report.html    for a browser",
+    )  # fmt: skip
+    _with_color(with_json(report))
     text = "print each further recovery when its proof is known; with --json one document a line"
     report.add_argument("--follow", action="store_true", help=text)
     for name, text in (("html", "draw the timeline of all ranks, as a page for a browser"),
                        ("trace", "write the timeline as trace events, for Perfetto")):  # fmt: skip
         report.add_argument(f"--{name}", type=output_file, metavar="FILE", help=f"{text}; - is standard output")
     text = "run a minibatch of the job on a GPU twice and compare: can the job be guaranteed?"
-    validate = _asking(commands, "validate", text, _validate)
+    validate = _asking(commands, "validate", text, _validate, "jitc validate --gpu 0")
     validate.add_argument("--gpu", type=_GPU, required=True, metavar="N", help="a GPU that the job uses")
     validate.add_argument(
         "--timeout", type=seconds(Seconds(1, 1e6, "do not wait")), default=600, metavar="S",
@@ -57,15 +66,21 @@ def add_questions(commands: Any) -> None:
 
 def add_gpu(commands: Any) -> None:
     """Adds `gpu return`."""
-    gpu = commands.add_parser("gpu", help="tell the service of a GPU", description="Tells the service of a GPU.")
+    example = "jitc gpu return 1"
+    gpu = commands.add_parser(
+        "gpu", help="tell the service of a GPU", description="Tells the service of a GPU.", epilog=examples(example)
+    )  # fmt: skip
     text = "a GPU that was lost can be used again: its ranks move home at their next boundary"
-    returned = _asking(gpu.add_subparsers(metavar="WHAT", required=True), "return", text, _return_gpu)
+    returned = _asking(gpu.add_subparsers(metavar="WHAT", required=True), "return", text, _return_gpu, example)
     returned.add_argument("gpu", type=_GPU, metavar="N", help="which GPU")
 
 
 def add_inject(commands: Any) -> None:
     """Adds `inject`."""
-    inject = _asking(commands, "inject", "make a fault happen, to see the recovery", _inject)
+    inject = _asking(
+        commands, "inject", "make a fault happen, to see the recovery", _inject,
+        "jitc inject kill-worker --gpu 1", "jitc inject sticky-error --gpu 0 --at boundary=12,phase=backward",
+    )  # fmt: skip
     inject.add_argument("fault", metavar="FAULT", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
     inject.add_argument("--gpu", type=_GPU, required=True, metavar="N", help="on which GPU")
     inject.add_argument(
@@ -108,8 +123,11 @@ def _interval(text: str) -> float:
     return value
 
 
-def _asking(commands: Any, name: str, text: str, act: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+def _asking(commands: Any, name: str, text: str, act: Any, *lines: str) -> argparse.ArgumentParser:
+    """lines: examples."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + ".", epilog=examples(*lines)
+    )
     with_socket(parser).set_defaults(act=act)
     return parser
 
@@ -160,7 +178,9 @@ def _draw(report: dict[str, Any], arguments: argparse.Namespace) -> None:
     from ..timeline.page import page
     from ..timeline.trace import trace
     from .output import write
+    from .users import with_users
 
+    report = with_users(report)
     if arguments.html is not None:
         write(arguments.html, page(report, time.time()))
     if arguments.trace is not None:

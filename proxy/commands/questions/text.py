@@ -14,9 +14,11 @@ from ...common.printable import LINE, printable
 from ...health import races
 from ...protection.determinism.differences import differences_text
 from ...recovery.report import NOTHING_TO_COMPARE, PROVEN
+from .users import several_users, with_users
 
 
 def status(document: dict[str, Any]) -> str:
+    document = with_users(document)
     lines = [f"shuffled with seed {document['shuffle']}"] if document["shuffle"] else []
     for gpu in document["gpus"]:
         used, total = size(gpu["memory_used"]), size(gpu["memory_total"])
@@ -68,14 +70,18 @@ def _shown(lines: Iterable[str]) -> str:
 
 
 def report(document: dict[str, Any]) -> str:
+    document = with_users(document)
     parts = [recovery_lines(number, one) for number, one in enumerate(document["recoveries"], 1)]
     return _shown(chain(*(parts or [["no recoveries so far"]]), other_lines(document)))
 
 
 def other_lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """Returns the lines about all that a report has besides recoveries."""
-    validations, divergences = map(validation_lines, document["validations"]), map(_divergence, document["divergences"])
-    return chain(*validations, *divergences, *map(races.lines, document["races"]))
+    """Returns the lines about all that a report has besides recoveries. Its jobs have names of their own (users.py)."""
+    named = several_users(document)
+    validations = (
+        validation_lines(one, f" of user {one.get('user', '')}" if named else "") for one in document["validations"]
+    )
+    return chain(*validations, *map(_divergence, document["divergences"]), *map(races.lines, document["races"]))
 
 
 def recovery(number: int, one: Mapping[str, Any]) -> str:
@@ -87,10 +93,11 @@ def validation(one: dict[str, Any]) -> str:
     return _shown(validation_lines(one))
 
 
-def validation_lines(one: dict[str, Any]) -> list[str]:
+def validation_lines(one: dict[str, Any], whose: str = "") -> list[str]:
+    """Returns the lines about a minibatch that was run twice. whose: the words that name its user."""
     gpus = ", ".join(map(str, one["gpus"]))
     lines = [
-        f"validation on GPU {gpus}, step {one['step']}: {one['outcome']} "
+        f"validation{whose} on GPU {gpus}, step {one['step']}: {one['outcome']} "
         f"({one['blocks']} live blocks, {size(one['bytes'])}, {one['seconds']:.3f} s)"
     ]
     for block in one["different"]:

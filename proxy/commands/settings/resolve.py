@@ -1,8 +1,8 @@
 """Which value a setting has, and where it comes from: the command line, else the environment, else the file, else the
 default.
 
-Called by: proxyd.py, run.py. Promise: after `resolve` each setting has its value in the arguments, parsed and allowed,
-as if it had been given on the command line; a wrong one is one line that names the place.
+Called by: proxyd.py, run.py, ../doctor. Promise: after `resolve` each setting has its value in the arguments, parsed
+and allowed, as if it had been given on the command line; a wrong one is one line that names the place.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from ..options import USAGE, CommandError
@@ -76,14 +77,19 @@ def parsed(setting: Setting, place: str, name: str, text: str) -> Any:
 
 def given(setting: Setting, environment: Mapping[str, str] | None = None) -> str:
     """Returns what the environment, or the file that it names, gives for a setting; empty: nothing, or no text that can
-    be read."""
+    be read. A file is read once in this process, for all settings."""
     environment = os.environ if environment is None else environment
     if text := environment.get(setting.variable):
         return text
+    return _read_once(path).get(setting.name, "") if (path := environment.get(CONFIG)) else ""
+
+
+@cache
+def _read_once(path: str) -> Mapping[str, str]:
     try:
-        return read(environment[CONFIG]).get(setting.name, "") if environment.get(CONFIG) else ""
+        return read(path)
     except CommandError:
-        return ""
+        return {}
 
 
 def called(arguments: argparse.Namespace, name: str) -> str:

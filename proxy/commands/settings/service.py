@@ -18,15 +18,17 @@ from .resolve import DEFAULT, Origin, called, resolve
 from .setting import DEVICE_SETTINGS, Setting, as_text, parser_of
 
 
-def add_device_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that jitc-proxyd and `jitc run` share (protos/ops/options/table.py), in groups."""
+def add_device_options(parser: argparse.ArgumentParser, *others: str) -> dict[str, argparse._ArgumentGroup]:
+    """Adds the options that jitc-proxyd and `jitc run` share (protos/ops/options/table.py), in groups. others: titles
+    of groups without options so far, above the last one. Returns the groups, by their titles."""
     parser.add_argument(
         "--config", metavar="FILE", help="read the options that are not given here from a TOML file (JITC_CONFIG)"
     )
     parser.add_argument("--resolved", action="store_true", help=argparse.SUPPRESS)
-    groups = {title: parser.add_argument_group(title) for title in GROUPS}
+    groups = {title: parser.add_argument_group(title) for title in (*GROUPS[:-1], *others, GROUPS[-1])}
     for one in OPTIONS:
         _add(groups[one.group], one)
+    return groups
 
 
 def _add(group: argparse._ArgumentGroup, option: Option) -> None:

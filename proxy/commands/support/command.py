@@ -17,6 +17,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..options import USAGE, CommandError, chosen_socket, output_file
+from ..parser import examples
 from ..questions.command import with_json, with_socket
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ function), and repeat messages of the device and its libraries
 def add_support_bundle(commands: Any) -> None:
     """Adds `support-bundle`."""
     text = "write an archive with what an issue report needs"
-    parser = commands.add_parser("support-bundle", help=text, description=_TEXT)
+    parser = commands.add_parser(
+        "support-bundle", help=text, description=_TEXT,
+        epilog=examples("jitc support-bundle", "jitc support-bundle --output bundle.tar.gz --with-arguments"),
+    )  # fmt: skip
     parser.add_argument(
         "--output", type=output_file, metavar="FILE",
         help="where to (jitc-support-HOST-DATE-TIME.tar.gz in this folder); a file that is there is replaced; "

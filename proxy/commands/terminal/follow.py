@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jitc.v1.control_pb2 import ReportRequest, StatusRequest
 
 from ...recovery.report import PENDING
 from ..questions.text import recovery
+from ..questions.users import named, several_users
 from .asking import Asking
 from .colour import console
 from .signals import Ended, Signals
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _EVERY, _SELDOM, _OFTEN = 0.5, 5.0, 10.0
 
 Document = Mapping[str, Any]
+#: Prints a recovery with its number; the flag says whether the report has jobs of several users.
+Show = Callable[[int, Document, bool], None]
 
 
 class Followed:
@@ -74,22 +78,22 @@ def follow(socket: str | None, color: str, as_json: bool) -> int:
     return 0
 
 
-def _printer(screen: Console | None, as_json: bool) -> Callable[[int, Document], None]:
+def _printer(screen: Console | None, as_json: bool) -> Show:
     if as_json:
-        return lambda number, one: print(json.dumps(one, separators=(",", ":")))
+        return lambda number, one, several: print(json.dumps(one, separators=(",", ":")))
     if screen is None:
-        return lambda number, one: print(recovery(number, one))
+        return lambda number, one, several: print(recovery(number, named(one) if several else one))
     from .colour import size
     from .recoveries import single
 
-    def lines(number: int, one: Document) -> None:
+    def lines(number: int, one: Document, several: bool) -> None:
         screen.size = size()
-        screen.print(single(number, one))
+        screen.print(single(number, named(one) if several else one))
 
     return lines
 
 
-def _rounds(asking: Asking, signals: Signals, show: Callable[[int, Document], None]) -> None:
+def _rounds(asking: Asking, signals: Signals, show: Show) -> None:
     followed = Followed()
     known: Any = None  # what the status said at the newest report
     looked = changed = float("-inf")
@@ -103,8 +107,9 @@ def _rounds(asking: Asking, signals: Signals, show: Callable[[int, Document], No
             report = asking.ask("Report", ReportRequest())
             if report is not None:
                 known, looked = state, now
+                several = several_users(report)
                 for number, one in followed.take(report["recoveries"]):
-                    signals.write(lambda number=number, one=one: show(number, one))  # type: ignore[misc]
+                    signals.write(partial(show, number, one, several))
         if asking.absence():
             asking.report_absence()
         signals.wait(_EVERY)

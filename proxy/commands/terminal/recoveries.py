@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..questions.text import from_peers, other_lines, recovery_details, recovery_lines, size, validation_lines
+from ..questions.users import with_users
 from .grid import Column, Grid, Row, line, shown
 
 Numbered = tuple[int, Mapping[str, Any]]
@@ -27,6 +28,7 @@ _RECOVERIES = (
 
 def report(document: Mapping[str, Any]) -> RenderableType:
     """Returns the whole picture: a table for each day on which there were recoveries."""
+    document = with_users(document)
     numbered: Sequence[Numbered] = list(enumerate(document["recoveries"], 1))
     parts: list[RenderableType] = [] if numbered else [line("no recoveries so far")]
     for day, some in groupby(numbered, key=lambda one: _local(one[1], "%Y-%m-%d")):

@@ -1,8 +1,9 @@
 """The end of a command that goes on until it is told to end, and its waits.
 
 Called by: watch.py, follow.py. Promises: Ctrl-C and SIGTERM end the command at once while it waits, asks or writes, and
-never in the middle of a picture; a closed pipe is noticed while the command waits; a new size of the terminal ends a
-wait early. Only the main thread may use it.
+never in the middle of a picture; Ctrl-Z stops it as soon, between what leaves the terminal as it was and what comes
+back to it; a closed pipe is noticed while the command waits; a new size of the terminal ends a wait early. Only the
+main thread may use it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ class Signals:
     def __init__(self) -> None:
         self._before: dict[int, Any] = {}
         self._number, self._open = 0, False
+        self._stops = False  # Ctrl-Z came where the command could not stop
         self._woken, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._wake_before = -1
+        self._leave: Callable[[], None] = lambda: None
+        self._enter: Callable[[], None] = lambda: None
 
     def __enter__(self) -> Signals:
         handlers: dict[signal.Signals, Callable[[int, FrameType | None], None]] = dict.fromkeys(_ENDING, self._end)
@@ -65,9 +69,43 @@ class Signals:
             self._open = True
             if self._number:
                 raise Ended(self._number)
+            if self._stops:
+                self._stop()
             yield
         finally:
             self._open = False
+
+    @contextlib.contextmanager
+    def suspendable(self, leave: Callable[[], None], enter: Callable[[], None]) -> Iterator[None]:
+        """Has Ctrl-Z, and whatever else stops a command, call leave() before the command stops, and enter() when it
+        continues."""
+        if signal.getsignal(signal.SIGTSTP) is signal.SIG_IGN:  # a shell without jobs, to which nobody could return
+            yield
+            return
+        self._leave, self._enter = leave, enter
+        before = signal.signal(signal.SIGTSTP, self._suspend)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGTSTP, before)
+
+    def _suspend(self, *_: object) -> None:
+        if self._open:
+            self._stop()
+        else:
+            self._stops = True
+
+    def _stop(self) -> None:
+        """Stops this process until it is continued. Raises Ended for a signal that came meanwhile."""
+        self._open = self._stops = False
+        self._leave()
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, self._suspend)
+        self._enter()
+        self._open = True
+        if self._number:
+            raise Ended(self._number)
 
     def write(self, write: Callable[[], None]) -> None:
         """Writes to standard output, where a reader may be slow. The rest of what a signal interrupts is dropped."""

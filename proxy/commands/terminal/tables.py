@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..questions.text import copies, session_notes, size, waits
+from ..questions.users import with_users
 from .grid import Column, Grid, Row, line, shown
 
 _GOOD, _BAD = ("ready", "serving"), ("failed", "lost")
@@ -28,6 +29,7 @@ _SESSIONS = (
 
 def status(document: Mapping[str, Any]) -> RenderableType:
     """Returns the whole picture."""
+    document = with_users(document)
     parts: list[RenderableType] = [line(f"shuffled with seed {document['shuffle']}")] if document["shuffle"] else []
     gpus = document["gpus"]
     if gpus:

@@ -1,8 +1,8 @@
 """`jitc status --watch`: the status again and again, on a terminal in the same place.
 
 Called by: ../questions/command.py. Promises: on a terminal the newest picture stays when the command ends, below what
-was there before, and the cursor is visible; elsewhere each answer is printed as without `--watch`, after an empty line;
-a service that is restarted does not end it.
+was there before, and the cursor is visible; while the command is stopped (Ctrl-Z), the terminal is as it was; elsewhere
+each answer is printed as without `--watch`, after an empty line; a service that is restarted does not end it.
 """
 
 from __future__ import annotations
@@ -76,8 +76,19 @@ def _redraw(screen: Console, every: float, asking: Asking, signals: Signals) -> 
     live = Live(
         picture, console=screen, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
     )  # fmt: skip
+
+    def leave() -> None:
+        screen.set_alt_screen(False)
+        screen.show_cursor(True)
+
+    def enter() -> None:
+        screen.size = size()
+        screen.set_alt_screen(True)
+        screen.show_cursor(False)
+        live.refresh()
+
     try:
-        with live:
+        with live, signals.suspendable(leave, enter):
             while True:
                 signals.wait(began + every - time.monotonic())
                 began = time.monotonic()

@@ -86,6 +86,10 @@ class Recovery:
     def job(self) -> str:
         return str(self.document["job"])
 
+    def key(self, lane: Lane) -> tuple[str, int]:
+        """Returns what a rank's lanes of all recoveries have in common: numbers of sessions are one user's."""
+        return str(self.document.get("user", "")), lane.session
+
     @property
     def ended(self) -> float:
         return self.began + self.seconds

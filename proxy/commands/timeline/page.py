@@ -50,7 +50,7 @@ def _cards(report: Mapping[str, Any], found: Sequence[Recovery]) -> Element:
     facts = [_counted(len(found), "recovery", "recoveries")]
     if found:
         longest = max(found, key=lambda one: one.seconds)
-        jobs, ranks = {one.job for one in found}, {lane.session for one in found for lane in one.lanes}
+        jobs, ranks = {one.job for one in found}, {one.key(lane) for one in found for lane in one.lanes}
         facts += [
             _counted(len(jobs), "job", "jobs"),
             _counted(len(ranks), "rank", "ranks"),

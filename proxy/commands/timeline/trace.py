@@ -38,13 +38,13 @@ class _Threads:
     the line ends."""
 
     def __init__(self, found: list[Recovery]) -> None:
-        self._ends: dict[int, float] = {}
+        self._ends: dict[tuple[str, int], float] = {}
         self._lines: dict[int, list[float]] = {}  # the ends of a process's lines of recoveries
-        self._newest = {lane.session: one.number for one in found for lane in one.lanes}
+        self._newest = {one.key(lane): one.number for one in found for lane in one.lanes}
 
     def begin(self, one: Recovery, base: float) -> float:
         """Returns the start of the recovery."""
-        return max([base, *(self._ends[lane.session] for lane in one.lanes if lane.session in self._ends)])
+        return max([base, *(self._ends[one.key(lane)] for lane in one.lanes if one.key(lane) in self._ends)])
 
     def line(self, pid: int, base: float, end: float) -> int:
         """Returns the thread for a recovery. Two with one job's name may run at a time if no communicator connects
@@ -60,10 +60,10 @@ class _Threads:
     def pieces(self, one: Recovery, lane: Lane, base: float) -> list[Span]:
         """Adds the rank's activity since the previous recovery. The report does not have computation after the newest
         one."""
-        end = lane.caught_up(one.seconds)
-        last = end + AFTER_SECONDS if self._newest[lane.session] == one.number else end
-        first = max(lane.stopped - lane.computed, self._ends.get(lane.session, float("-inf")) - base)
-        self._ends[lane.session] = base + last
+        key, end = one.key(lane), lane.caught_up(one.seconds)
+        last = end + AFTER_SECONDS if self._newest[key] == one.number else end
+        first = max(lane.stopped - lane.computed, self._ends.get(key, float("-inf")) - base)
+        self._ends[key] = base + last
         return list(lane.pieces(min(first, lane.stopped), one.seconds, last))
 
 

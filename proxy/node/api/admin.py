@@ -78,11 +78,11 @@ class AdminService:
     def Report(self, request: Any, context: Any) -> Any:
         seen = self._seen()
         found = {
-            "recoveries": _by_time([one.recoveries() for one in seen]),
-            "validations": _by_time([one.validations() for one in seen]),
-            "divergences": _by_time([one.divergences() for one in seen]),
-            "races": _by_time([one.races.documents() for one in seen]),
-            "injected": _by_time([one.faults.documents() for one in seen]),
+            "recoveries": _by_time([(one.user, one.recoveries()) for one in seen]),
+            "validations": _by_time([(one.user, one.validations()) for one in seen]),
+            "divergences": _by_time([(one.user, one.divergences()) for one in seen]),
+            "races": _by_time([(one.user, one.races.documents()) for one in seen]),
+            "injected": _by_time([(one.user, one.faults.documents()) for one in seen]),
         }
         return control_pb2.JsonReply(json=json.dumps(found))
 
@@ -100,14 +100,15 @@ class AdminService:
     def _validate(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
         with self._waiting.seat(context, "ask again later"):
-            pending = self._concerned(request.gpu)[0].validate(request.gpu)
+            tenant = self._concerned(request.gpu)[0]
+            pending = tenant.validate(request.gpu)
             _wait(pending.done, request.wait_ms, context)
         if pending.refusal:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, pending.refusal)
         if not pending.done.is_set():
             message = "no verdict yet: the job has not come to an optimizer step; `jitc report` will have it"
             refuse(context, grpc.StatusCode.DEADLINE_EXCEEDED, message)
-        return control_pb2.JsonReply(json=json.dumps(pending.document))
+        return control_pb2.JsonReply(json=json.dumps(pending.document | {"user": tenant.user}))
 
     def _inject(self, request: Any, context: Any) -> Any:
         fault = request.fault
@@ -151,8 +152,9 @@ def _wait(done: threading.Event, wait_ms: float, context: Any) -> None:
             return
 
 
-def _by_time(documents: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Returns the documents of several tenants as one list, oldest first."""
+def _by_time(documents: list[tuple[str, list[dict[str, Any]]]]) -> list[dict[str, Any]]:
+    """Returns the documents of several tenants, each with its user's name, as one list, oldest first."""
+    found = [one | {"user": user} for user, some in documents for one in some]
     if len(documents) == 1:
-        return documents[0]
-    return sorted((one for some in documents for one in some), key=lambda one: float(one.get("time", 0)))
+        return found
+    return sorted(found, key=lambda one: float(one.get("time", 0)))

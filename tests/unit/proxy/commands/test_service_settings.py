@@ -14,8 +14,9 @@ from option_rig import other_value
 from jitc.ops.options.table import OPTIONS
 from jitc.proxy.commands import jitc, proxyd
 from jitc.proxy.commands.options import CommandError
+from jitc.proxy.commands.settings.resolve import given
 from jitc.proxy.commands.settings.service import configured, device_words, resolve_device_options
-from jitc.proxy.commands.settings.setting import DEVICE_SETTINGS, SERVICE_SETTINGS, Setting
+from jitc.proxy.commands.settings.setting import BY_NAME, DEVICE_SETTINGS, SERVICE_SETTINGS, Setting
 from jitc.proxy.common.config import Config
 
 #: Spare GPUs need others beside them.
@@ -96,13 +97,21 @@ def test_a_service_that_is_started_with_the_words_hears_nothing_else(
 ) -> None:
     path = file_with(tmp_path, "gpus = 2", "spares = 1", "check-order = true", "validate-budget = 0.00001")
     monkeypatch.setenv("JITC_JOURNAL_LIMIT", "64MiB")
-    given = resolved("--config", path, "--pinned-limit", "0", "--hang-seconds", "1000000")
-    words = device_words(given)
+    chosen = resolved("--config", path, "--pinned-limit", "0", "--hang-seconds", "1000000")
+    words = device_words(chosen)
     monkeypatch.setenv("JITC_CONFIG", file_with(tmp_path, "gpus = 9", "shuffle = 3", "heal-replicas = true"))
     monkeypatch.setenv("JITC_JOURNAL_LIMIT", "65MiB")
     monkeypatch.setenv("JITC_SPARES", "7")
     monkeypatch.setenv("JITC_GPUS", "no number")
-    assert configured(resolved(*words)) == configured(given)
+    assert configured(resolved(*words)) == configured(chosen)
+
+
+def test_who_looks_at_single_settings_reads_the_file_once(tmp_path: Path) -> None:
+    environment = {"JITC_CONFIG": file_with(tmp_path, "spill-limit = 0", "device = 'software'")}
+    assert given(BY_NAME["spill-limit"], environment) == "0"
+    Path(environment["JITC_CONFIG"]).unlink()
+    assert given(BY_NAME["device"], environment) == "software" and given(BY_NAME["gpus"], environment) == ""
+    assert given(BY_NAME["device"], environment | {"JITC_DEVICE": "cuda"}) == "cuda"
 
 
 def test_paths_in_a_file_begin_at_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from toolkit.users import as_user
 from toolkit.waiting import until
 
 from jitc.proxy.backends.base import HealthEvent
+from jitc.proxy.commands.questions import text
 from jitc.proxy.common import rpc
 from jitc.proxy.front import entrance
 from jitc.proxy.keeper.admission import UnknownUser
@@ -111,12 +112,109 @@ def test_who_asks_is_who_the_kernel_says(shared: Service) -> None:
 
     assert injected(ANN) == ["1001"]
     assert injected(BOB) == ["1001", "1002"]
+    whose = [one["user"] for one in json.loads(asked(shared, BOB, "Report"))["injected"]]
+    assert whose == ["1001", "1002"]
     with rpc.channel(shared.config.socket) as link:
         report = rpc.admin(link).Report(control_pb2.ReportRequest(), timeout=60).json
     assert len(json.loads(report)["injected"]) == 2
     assert asked(shared, EVE) == (
         "PERMISSION_DENIED this user may not use this jitc-proxyd, which serves 1001,1002 (--users)"
     )
+
+
+#: Calls the service as this user with another one's token, ticket, session and communicator id; says each answer.
+GUESSES = """
+import json, os, sys
+from jitc.proxy.common import rpc
+from jitc.proxy.common.paths import PROTOCOL_VERSION
+from jitc.v1 import control_pb2
+import grpc
+uid, (token, ticket, session, epoch, unique_id) = int(sys.argv[2]), json.loads(sys.argv[3])
+os.setgroups([]); os.setresgid(uid, uid, uid); os.setresuid(uid, uid, uid)
+attach = {"protocol_version": PROTOCOL_VERSION, "gpu": 0, "pid": 1, "wait_ms": 1000}
+join = {"session": session, "unique_id": bytes.fromhex(unique_id), "ranks": 2, "rank": 1, "epoch": epoch}
+with rpc.channel(sys.argv[1]) as link:
+    node, coordinator = rpc.node(link), rpc.coordinator(link)
+    for call, request in (
+        (node.Attach, control_pb2.AttachRequest(token=token, **attach)),
+        (node.Attach, control_pb2.AttachRequest(program=ticket, **attach)),
+        (node.Detach, control_pb2.DetachRequest(token=token)),
+        (coordinator.JoinCommunicator, control_pb2.JoinRequest(**join)),
+    ):
+        try:
+            print(" ".join(str(call(request, timeout=60)).split()))
+        except grpc.RpcError as error:
+            print(error.code().name, error.details())
+"""
+UNKNOWN = [
+    "NOT_FOUND unknown session: it was closed, or the service is another one",
+    "UNAVAILABLE the program is not connected to the keeper; connect and ask again",
+    "NOT_FOUND unknown session; it may have been closed already",
+]
+
+
+def test_what_was_guessed_of_another_user_is_unknown(shared: Service) -> None:
+    """A token, a ticket, the number of a session, and the id of a communicator that waits for a rank: with that one a
+    user gets a communicator of the own, which ranks of the other user never meet."""
+    ann, bob = (shared.tenants.of(peer) for peer in (ANN, BOB))
+    program = ProgramProcess(shared.config.socket, as_user(ANN.uid))
+    unique_id, request = b"i" * 128, control_pb2.AttachRequest(gpu=0, pid=1, program=program.ticket)
+    session = ann.registry.add(request)
+    with ann.registry.changed:
+        waiting = ann.registry.communicators.join(session, unique_id, 2, 0)
+    known = json.dumps([session.token, program.ticket, session.number, session.epoch, unique_id.hex()])
+    words = [sys.executable, "-c", GUESSES, shared.config.socket, str(BOB.uid), known]
+
+    def said() -> list[str]:
+        return subprocess.run(words, check=True, capture_output=True, text=True, timeout=100).stdout.splitlines()
+
+    assert said() == [*UNKNOWN, "superseded: true"]
+    own = bob.registry.add(control_pb2.AttachRequest(gpu=0, pid=2))
+    assert own.number == session.number, "numbers are each user's own"
+    *others, joined = said()
+    (theirs,) = bob.registry.communicators
+    assert others == UNKNOWN and f"identity: {theirs.identity}" in joined
+    assert theirs.identity != waiting.identity and theirs.missing() == [0]
+    assert waiting.members == {session.number: 0} and waiting.missing() == [1]
+    assert ann.registry.by_token(session.token) is session
+    for registry, one in ((ann.registry, session), (bob.registry, own)):
+        registry.remove(one)
+        registry.free_slot(one)
+    program.kill()
+
+
+def test_limits_hold_for_each_user(shared: Service) -> None:
+    """Each has the whole of them, as if alone: for copies, journals, sessions, and images of kernels."""
+    tenants = [shared.tenants.of(peer) for peer in (ANN, BOB)]
+    sessions = [one.registry.add(control_pb2.AttachRequest(gpu=0, pid=1)) for one in tenants]
+    given = shared.config
+    for session in sessions:
+        assert (session.memory.journal.size, session.memory.snapshot.size, session.memory.spill.size) == (
+            given.journal_bytes, given.snapshot_bytes, given.spill_bytes,
+        )  # fmt: skip
+        assert session.memory.pinned is not None and session.memory.pinned.size == given.pinned_bytes
+        assert session.slot == 0, "the first of the user's"
+    boards = {os.fstat(one.registry.board.fd).st_ino for one in (shared.own, *tenants)}
+    assert len(boards) == 3, "on which a user's sessions count what they have taken"
+    assert len({one.config.images_directory() for one in (shared.own, *tenants)}) == 3
+    for peer, users in ((ANN, 1), (BOB, 3)):  # BOB is an administrator, who sees root's and ANN's too
+        assert json.loads(asked(shared, peer))["copies"]["limit_bytes"] == users * given.snapshot_bytes
+    for tenant, session in zip(tenants, sessions, strict=True):
+        tenant.registry.remove(session)
+        tenant.registry.free_slot(session)
+
+
+def test_two_users_may_call_a_job_the_same(shared: Service) -> None:
+    """Names are each user's own; who sees both jobs sees whose they are."""
+    request = control_pb2.AttachRequest(gpu=0, pid=1, rank=0, world_size=1, job="run-7", launch="1")
+    registries = [shared.tenants.of(peer).registry for peer in (ANN, BOB)]
+    sessions = [registry.add(request) for registry in registries]
+    told = text.status(json.loads(asked(shared, BOB)))
+    assert "job run-7 of user 1001" in told and "job run-7 of user 1002" in told
+    assert "job run-7  rank 0 of 1" in text.status(json.loads(asked(shared, ANN)))
+    for registry, session in zip(registries, sessions, strict=True):
+        registry.remove(session)
+        registry.free_slot(session)
 
 
 def test_a_tenant_that_cannot_be_made(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Any
 
 import pytest
 from doctor_rig import clean
+from toolkit.documents import refusals
 
-from jitc.proxy.commands.doctor import command, text
-from jitc.proxy.commands.doctor.check import Result, bad, good, unknown
+from jitc.proxy.commands.doctor import command
 from jitc.proxy.commands.parser import Parser
 from jitc.proxy.status.doctor import Doctor
 from jitc.proxy.status.documents import mistakes
@@ -48,7 +47,7 @@ def document(*words: str, **environment: str) -> tuple[int, dict[str, Any]]:
 def test_this_machine_is_good(tmp_path: Path) -> None:
     code, found = document("--device", "software", "--socket", str(tmp_path / "s"))
     assert code == 0, [one for one in found["checks"] if one["verdict"] == "bad"]
-    assert list(mistakes(found, Doctor)) == []
+    assert list(mistakes(found, Doctor)) == [] and refusals(found, "doctor") == []
     assert (found["device"], found["program"], found["bad"]) == ("software", None, 0)
     assert found["good"] + found["unknown"] == len(found["checks"]) > 20
     names = [(one["group"], one["name"]) for one in found["checks"]]
@@ -76,7 +75,7 @@ def test_without_a_gpu_the_cuda_device_is_bad(tmp_path: Path) -> None:
     if Path("/dev/nvidiactl").exists():
         pytest.skip("there is a GPU")
     code, found = document("--device", "cuda", "--socket", str(tmp_path / "s"))
-    assert code == 1 and list(mistakes(found, Doctor)) == []
+    assert code == 1 and list(mistakes(found, Doctor)) == [] and refusals(found, "doctor") == []
     bad_ones = {one["name"] for one in found["checks"] if one["verdict"] == "bad"}
     assert {"device files", "nvml", "driver"} <= bad_ones
 
@@ -84,6 +83,7 @@ def test_without_a_gpu_the_cuda_device_is_bad(tmp_path: Path) -> None:
 def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
     code, found = document("--device", "software", "--socket", str(tmp_path / "s"), "--", "no-such-program")
     assert code == 1 and [one["name"] for one in found["checks"] if one["group"] == "program"] == ["program"]
+    assert refusals(found, "doctor") == []
 
 
 def test_names_with_anything_in_them(tmp_path: Path) -> None:
@@ -133,30 +133,3 @@ def test_nothing_heavy_is_imported_for_the_help() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd="/")
     assert done.stdout.strip() == "[]"
-
-
-TEXT = """system
-good     glibc           2.36, at least 2.34 is needed
-bad      memory          1 MiB available, half of it (64 MiB) for copies, which
-                         is far too little
-                         -> free memory, or give the container more (docker run
-                            --memory)
-
-gpu
-unknown  driver          /a/path/that/is/too/long/for/one/line/and/is/not/broken/anywhere
-                         is installed
-                         -> try it
-
-1 good, 1 bad, 1 unknown"""
-
-
-def test_text() -> None:
-    results = [
-        Result("system", "glibc", good("2.36, at least 2.34 is needed")),
-        Result("system", "memory", bad("1 MiB available, half of it (64 MiB) for copies, which is far too little",
-                                       "free memory, or give the container more (docker run --memory)")),
-        Result("gpu", "driver", unknown("/a/path/that/is/too/long/for/one/line/and/is/not/broken/anywhere is installed",
-                                        "try it")),
-    ]  # fmt: skip
-    assert text.text(results) == TEXT
-    assert re.fullmatch(r"0 good, 0 bad, 0 unknown", text.text([]).strip())

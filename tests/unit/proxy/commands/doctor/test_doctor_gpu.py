@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from doctor_rig import elsewhere
+from doctor_rig import as_root, clean, elsewhere
 from toolkit.fakes import fake_library
 
 from jitc.proxy.commands.doctor import gpu
 from jitc.proxy.commands.doctor.check import BAD, GOOD, UNKNOWN, Context, Finding
 
 CUDA = Context("cuda")
+#: Makes the check of device files for the folder that is named.
+FILES = """
+import json, sys
+from dataclasses import asdict
+from pathlib import Path
+from jitc.proxy.commands.doctor import gpu
+print(json.dumps(asdict(gpu.files(gpu.Context("cuda"), Path(sys.argv[1])))))
+"""
+#: The numbers of a character device without a driver.
+NO_DRIVER = (505, 7)
 LIBRARIES = ("nccl", "cublas", "cublaslt", "nvrtc", "cudnn")
 FAKES = {
     f"JITC_{name.upper()}": str(fake_library("cuda" if name == "driver" else name)) for name in ("driver", *LIBRARIES)
@@ -48,15 +63,50 @@ def test_wsl(tmp_path: Path) -> None:
     assert device_files(tmp_path, "dxg").verdict == UNKNOWN
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make device files")
-def test_a_device_file_that_does_not_open(tmp_path: Path) -> None:
-    """No driver has this number."""
+def made_device(folder: Path) -> None:
+    """A device file of a number that no driver has."""
     try:
-        os.mknod(tmp_path / "nvidia0", 0o20666, os.makedev(505, 7))
+        os.mknod(folder / "nvidia0", 0o20666, os.makedev(*NO_DRIVER))
     except PermissionError:
         pytest.skip("this container cannot make device files")
+
+
+@as_root
+def test_a_device_file_that_does_not_open(tmp_path: Path) -> None:
+    made_device(tmp_path)
     one = device_files(tmp_path, "nvidiactl", "nvidia-uvm")
-    assert one.verdict == BAD and f"{tmp_path}/nvidia0 E" in one.says
+    assert one.verdict == BAD
+    if f"{tmp_path}/nvidia0 EPERM" in one.says:
+        pytest.skip("this container's rules forbid the device, which the next test is about")
+    assert f"{tmp_path}/nvidia0 ENXIO" in one.says and one.remedy.startswith("see the file's permissions")
+
+
+@pytest.fixture
+def forbidding() -> Iterator[Path]:
+    """A control group whose rules forbid the device, as those of a container that was not given a GPU."""
+    group = Path("/sys/fs/cgroup/devices", f"jitc-test-{os.getpid()}")
+    try:
+        group.mkdir()
+        (group / "devices.deny").write_text("c {}:{} rwm".format(*NO_DRIVER))
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            group.rmdir()
+        pytest.skip(f"no control group with rules for devices can be made: {error}")
+    yield group
+    group.rmdir()
+
+
+@as_root
+def test_a_device_file_that_the_container_s_rules_forbid(forbidding: Path, tmp_path: Path) -> None:
+    made_device(tmp_path)
+    for name in ("nvidiactl", "nvidia-uvm"):
+        (tmp_path / name).touch()
+    enter = ("sh", "-c", f'echo $$ > {forbidding}/cgroup.procs && exec "$@"', "sh")
+    words = [*enter, sys.executable, "-c", FILES, str(tmp_path)]
+    done = subprocess.run(words, env=clean(), check=True, capture_output=True, text=True, timeout=60)
+    one = Finding(**json.loads(done.stdout))
+    assert one.verdict == BAD and one.says == f"a new process cannot open {tmp_path}/nvidia0 EPERM"
+    assert one.remedy.startswith("the container's rules for devices forbid it")
 
 
 @pytest.mark.parametrize("value", ["", "-1", "NoDevFiles", "x,0"])
@@ -114,8 +164,6 @@ def test_a_library_that_does_not_open(name: str, tmp_path: Path) -> None:
 
 def test_a_driver_that_hangs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Its constructor never returns."""
-    import subprocess
-
     source, library = tmp_path / "stuck.c", tmp_path / "stuck.so"
     source.write_text(
         "#include <unistd.h>\n__attribute__((constructor)) static void stay(void) { for (;;) pause(); }\n"

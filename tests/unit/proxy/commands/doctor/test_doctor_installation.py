@@ -97,6 +97,16 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.verdict == UNKNOWN and "torch.compile" not in found.says
 
 
+def test_a_compiler_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One without its library's headers, and a program that is none."""
+    monkeypatch.setenv("CXX", "g++ -nostdinc++")
+    found = look("installation", "compiler", SOFTWARE)
+    assert found.verdict == BAD and found.says.startswith("g++ does not compile C++20: ") and "vector" in found.says
+    monkeypatch.setenv("CXX", "false")
+    found = look("installation", "compiler", SOFTWARE)
+    assert found.verdict == BAD and found.says.endswith("exit status 1") and "CXX" in found.remedy
+
+
 def test_what_is_preloaded_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = tmp_path / "libjitc_interpose.so"
     ours.touch()

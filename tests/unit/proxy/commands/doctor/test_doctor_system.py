@@ -23,7 +23,7 @@ def mounted(mount: str, *folder: str) -> tuple[str, ...]:
     return "unshare", "-m", "sh", "-c", f'{mount} && exec "$@"', "sh", *folder
 
 
-@pytest.mark.parametrize("name", ["glibc", "python", "processor", "memfd", "ptrace"])
+@pytest.mark.parametrize("name", ["glibc", "python", "processor", "memfd"])
 def test_this_system_is_good(name: str) -> None:
     found = look("system", name, SOFTWARE)
     assert found.verdict == GOOD and not found.remedy, found
@@ -80,15 +80,24 @@ def test_the_layout_of_workers() -> None:
 def test_a_filter_of_system_calls_is_seen() -> None:
     found = elsewhere("system", "seccomp", *refusing("personality", "pidfd_open"))
     assert found.verdict == UNKNOWN and "refused: pidfd_open, personality" in found.says
+    found = elsewhere("system", "seccomp", *refusing("memfd_create"))
+    assert found.verdict == BAD and "refused: memfd_create" in found.says, "sessions would have no memory"
     assert system.of_seccomp(0, []).verdict == GOOD
     assert "none of the calls" in system.of_seccomp(1, []).says
 
 
-def test_what_yama_says_is_only_reported(tmp_path: Path) -> None:
+def test_a_debugger_that_cannot_look_at_workers(tmp_path: Path) -> None:
+    """No part of jitc needs that, so it is nowhere bad."""
+    assert look("system", "ptrace", SOFTWARE).verdict in (GOOD, UNKNOWN)
+    found = elsewhere("system", "ptrace", *refusing("ptrace"))
+    assert found.verdict == UNKNOWN and "gdb and py-spy on a worker are refused here (ENOSYS;" in found.says
+    assert "nothing to do for jitc" in found.remedy
     (tmp_path / "scope").write_text("3\n")
-    found = system.tracing(SOFTWARE, tmp_path / "scope")
-    assert found.verdict == GOOD and "ptrace_scope is 3" in found.says
-    assert "no limit by Yama" in system.tracing(SOFTWARE, tmp_path / "none").says
+    level = system._yama(tmp_path / "scope")
+    assert level == "Yama's ptrace_scope is 3" and system._yama(tmp_path / "none") == "no limit by Yama"
+    found = system.of_tracing("EPERM", level)
+    assert found.verdict == UNKNOWN and "(EPERM; Yama's ptrace_scope is 3)" in found.says
+    assert system.of_tracing("", level).verdict == GOOD
 
 
 CRIU = """#!/bin/sh

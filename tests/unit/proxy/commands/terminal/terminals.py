@@ -27,7 +27,7 @@ HOME, ALTERNATE, NORMAL, CURSOR, NO_CURSOR = "\x1b[H", "\x1b[?1049h", "\x1b[?104
 
 
 class Command:
-    """One command. Its output and, through a pipe, its errors grow while it runs."""
+    """One command. Its output and, through a pipe, its errors grow while it runs. words: with the program's."""
 
     def __init__(self, words: tuple[str, ...], environment: dict[str, str], columns: int) -> None:
         env = {name: value for name, value in os.environ.items() if name not in _TERMINAL}
@@ -37,12 +37,12 @@ class Command:
         if columns:
             self.master, there = pty.openpty()
             self.resize(columns)
-            self.process = self._started(["setsid", "--ctty", *JITC, *words], env, there, there, there)
+            self.process = self._started(["setsid", "--ctty", *words], env, there, there, there)
             os.close(there)
             self._read("output", self.master)
         else:
             self.master = -1
-            self.process = self._started([*JITC, *words], env, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
+            self.process = self._started([*words], env, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
             for name, pipe in (("output", self.process.stdout), ("errors", self.process.stderr)):
                 self._read(name, pipe.fileno())
 
@@ -112,10 +112,15 @@ class Commands:
         self._started: list[Command] = []
 
     def piped(self, *words: str, **environment: str) -> Command:
-        return self._add(Command(words, environment, 0))
+        return self._add(Command((*JITC, *words), environment, 0))
 
     def on_terminal(self, *words: str, columns: int = 80, **environment: str) -> Command:
-        return self._add(Command(words, environment, columns))
+        return self._add(Command((*JITC, *words), environment, columns))
+
+    def shell(self) -> Command:
+        """A shell with jobs, on a terminal of its own; its prompt is "$ "."""
+        words = ("bash", "--norc", "--noprofile", "--noediting", "-i")
+        return self._add(Command(words, {"PS1": "$ ", "LC_ALL": "C"}, 80))
 
     def _add(self, one: Command) -> Command:
         self._started.append(one)

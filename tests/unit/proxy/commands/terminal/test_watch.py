@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,6 +59,31 @@ def test_a_new_size_is_used_at_once(status: tuple[str, ...], commands: Commands)
     shown.shows("   memory")
     assert shown.ended(signal.SIGTERM) == 143
     assert "\x1b[3" not in shown.output and shown.output.rfind(CURSOR) > shown.output.rfind(NO_CURSOR)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash, a shell with jobs")
+def test_ctrl_z_gives_the_terminal_back_until_fg(status: tuple[str, ...], commands: Commands) -> None:
+    """The shell has its own screen, and a cursor, while the command is stopped; then there is a picture again."""
+    shell = commands.shell()
+    shell.says("$ ")
+    shell.type(shlex.join([*JITC, *status, "--watch", "3600"]).encode() + b"\n")
+    shell.says(ALTERNATE)
+    shell.shows("copies of device memory")
+    shell.type(b"\x1a")
+    shell.says("Stopped")
+    before = shell.output.partition("Stopped")[0]
+    assert before.count(NORMAL) == 1 and before.rfind(NORMAL) > before.rfind(ALTERNATE)
+    assert before.rfind(CURSOR) > before.rfind(NO_CURSOR)
+    shell.type(b"fg\n")
+    shell.says(ALTERNATE, 2)
+    until(lambda: "copies of device memory" in shell.output.rpartition(ALTERNATE)[2], 30, "a picture")
+    assert shell.output.rfind(NO_CURSOR) > shell.output.rfind(CURSOR)
+    shell.type(b"\x03")
+    shell.says(NORMAL, 2)
+    shell.type(b"echo ended with $?\nexit\n")
+    assert shell.ended() == 0
+    assert "ended with 130" in shell.output and "Traceback" not in shell.output
+    assert shell.output.rfind(CURSOR) > shell.output.rfind(NO_CURSOR)
 
 
 def test_a_dumb_terminal_gets_one_table_after_the_other(status: tuple[str, ...], commands: Commands) -> None:
