@@ -34,7 +34,7 @@ from .keeper.log import Log
 from .node.api.admin import AdminService
 from .node.api.coordinator import CoordinatorService
 from .node.registry import Registry
-from .node.take_over import OtherOptions, carry_on, fits, has_sessions, note_options, open_log
+from .node.take_over import OtherOptions, carry_on, described, fits, has_sessions, note_options, open_log
 from .tenants.tenant import Tenant
 from .tenants.tenants import Tenants
 
@@ -108,8 +108,7 @@ class Service:
         self.complete = True
         sessions = [session for _, some in begun for session in some]
         if self.takes_over:
-            those = f"{len(sessions)} sessions of the service before"
-            print(f"jitc-proxyd: takes over {those}", file=sys.stderr, flush=True)
+            print(f"jitc-proxyd: takes over {described(sessions)}", file=sys.stderr, flush=True)
         if sessions:
             self._listen()  # programs may be waiting
             for tenant, some in begun:

@@ -6,14 +6,14 @@ set -euo pipefail
 kind=${1:-build}
 case $kind in
   build) packages="g++ make pkg-config libnghttp2-dev libxxhash-dev nlohmann-json3-dev python3-venv python3-dev" ;;
-  tests) packages="git procps util-linux binutils tmux zsh tcsh man-db systemd" ;;
+  tests) packages="git procps util-linux binutils tmux zsh tcsh man-db systemd lintian shellcheck" ;;
   containers) packages="podman runc catatonit debootstrap" ;;
   *) echo "usage: system-packages.sh [build|tests|containers] [missing]" >&2; exit 2 ;;
 esac
 need=()
 is_there() {
   case $1 in
-    g++|make|pkg-config|git|podman|runc|catatonit|debootstrap|tmux|zsh|tcsh) command -v "$1" >/dev/null ;;
+    g++|make|pkg-config|git|podman|runc|catatonit|debootstrap|tmux|zsh|tcsh|lintian|shellcheck) command -v "$1" >/dev/null ;;
     procps) command -v pgrep >/dev/null ;;
     util-linux) command -v unshare >/dev/null && command -v prlimit >/dev/null ;;
     systemd) command -v systemd-analyze >/dev/null ;;

@@ -207,6 +207,13 @@ class TakeOver:
             self._keeper.drop(strange)
 
 
+def described(sessions: list[Session]) -> str:
+    """Returns in words what was taken over, and how much of it the service before was recovering."""
+    recovering = sum(one.stopped for one in sessions)
+    those = f"{len(sessions)} sessions of the service before"
+    return f"{those}, {recovering} of them to be recovered" if recovering else those
+
+
 def open_log(keeper: Keeper, name: str = names.LOG) -> Log:
     """Returns the log that the keeper holds under this name, or a new one that it holds from now on."""
 

@@ -5,10 +5,12 @@ is identical.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -35,6 +37,7 @@ OPTIONS = ["--device", "software", "--gpus", "2"]
 #: How often a service takes over from one in another container, and the steps from one time to the next.
 MOMENTS = 20
 EACH = 15
+READY = "jitc-proxyd ready"
 POD = ROOT / "docker" / "pod.yaml"
 WITHOUT_PRELOAD = ["env", "-u", "LD_PRELOAD", sys.executable]
 #: The command of a service that crashes when it has taken over, before it serves.
@@ -78,6 +81,11 @@ def workers(service: Container) -> list[int]:
     status = service.status()
     assert status is not None
     return [one["worker_pid"] for gpu in status["gpus"] for one in gpu["sessions"]]
+
+
+def states(service: Container) -> list[str]:
+    status = service.status()
+    return [one["state"] for gpu in status["gpus"] for one in gpu["sessions"]] if status else []
 
 
 def lost_workers(service: Container) -> int:
@@ -196,41 +204,78 @@ def test_compose(podman: Podman, pace: Pace, reference: Reference) -> None:
     assert podman.in_volume(f"{compose.NAME}_socket") == []
 
 
-def kill_one(service: Container, holder: Container, chance: random.Random) -> None:
-    """A worker of the job, which is in the container that holds the keeper."""
-    there = [one for one in workers(service) if one]
-    if there:  # else all are being replaced just now
-        holder.execute("sh", "-c", f"kill -9 {chance.choice(there)}", check=False)
+def processes(holder: Container, ranks: list[int]) -> list[int]:
+    """The workers with these numbers in the container that holds the keeper, as this machine has them: a signal from
+    here arrives at once, and a command in the container takes as long as a recovery."""
+    inside: dict[int, int] = {}
+    found = [holder.pid()]
+    for one in found:
+        with contextlib.suppress(FileNotFoundError):  # it has just ended
+            found += children(one)
+            (words,) = [line for line in Path(f"/proc/{one}/status").read_text().splitlines() if "NSpid:" in line]
+            inside[int(words.split()[-1])] = one
+    return [inside[one] for one in ranks]
 
 
 def says(container: Container, text: str) -> Callable[[], bool]:
     return lambda: text in container.output() or container.has_ended()
 
 
+class HandOver:
+    """From one container to the next, with a worker that is lost at a moment of it. first: the one with the workers."""
+
+    WHEN = ("never", "in a recovery", "before it asks", "meanwhile", "after")
+
+    def __init__(self, first: Container, before: Container, chance: random.Random) -> None:
+        ranks = until(lambda: all(found := workers(before)) and found, 60, "both ranks have workers")
+        self._before, self._chance = before, chance
+        self._silent, self._lost = processes(first, ranks)
+
+    def hold_a_recovery(self) -> None:
+        """One that cannot end before the next service serves: the other rank's worker does not answer until then."""
+        os.kill(self._silent, signal.SIGSTOP)
+        os.kill(self._lost, signal.SIGKILL)
+        until(lambda: "lost" in states(self._before), 60, "the recovery has begun")
+
+    def lose(self, when: str, service: Container) -> None:
+        if when == "before it asks":
+            threading.Event().wait(self._chance.uniform(0, 0.5))  # it asks after about as long
+        elif when == "meanwhile":
+            until(says(self._before, "another one takes over"), 120, "the hand-over begins")
+        elif when == "after":
+            until(says(service, READY), 120, "the next one serves")
+        if when not in ("never", "in a recovery"):
+            os.kill(self._lost, signal.SIGKILL)
+        until(says(service, READY), 120, "the next one serves")
+        os.kill(self._silent, signal.SIGCONT)
+
+
 @pytest.mark.timeout(1800)
 def test_services_of_other_containers_take_over(podman: Podman, pace: Pace, reference: Reference) -> None:
-    """Between steps and in them, while a lost worker is recovered, and with one that is lost right after."""
+    """At random moments while the job runs or waits."""
     chance = random.Random(20)
     first = podman.start("proxyd0", "jitc-service", *OPTIONS)
     serving(first)
     train = podman.start("train", "jitc-train", *TRAIN)
     has_steps(train, 2)
     before = first
-    for number in range(1, MOMENTS + 1):
-        pace.grant(SHARE + number * EACH)
-        if chance.random() < 0.5:
-            kill_one(before, first, chance)
+    moments = [*HandOver.WHEN] * (MOMENTS // len(HandOver.WHEN))
+    chance.shuffle(moments)
+    for number, when in enumerate(moments, 1):
+        one = HandOver(first, before, chance)
+        if when == "in a recovery":
+            one.hold_a_recovery()
         service = podman.start(f"proxyd{number}", "jitc-service", *OPTIONS, "--replace")
-        until(says(service, "jitc-proxyd ready"), 120, "the next one serves")
+        pace.grant(SHARE + number * EACH)
+        one.lose(when, service)
         assert not service.has_ended() and not first.has_ended(), service.output()
-        if chance.random() < 0.5:
-            kill_one(service, first, chance)
+        assert when != "in a recovery" or "of them to be recovered" in service.output(), service.output()
         if before is not first:
             until(before.has_ended, 60, "one that holds nothing goes")
             assert before.state()["ExitCode"] == 0, before.output()
             podman.run("rm", before.name)
         before = service
-    assert lost_workers(before) > MOMENTS // 4
+    assert lost_workers(before) > MOMENTS // 2, before.report()
     podman.run("kill", "-s", "TERM", first.name)
     until(says(first, "2 sessions are alive, which another service serves"), 30, "it says what it waits for")
     assert not first.has_ended()

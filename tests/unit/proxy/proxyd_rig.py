@@ -101,9 +101,16 @@ class Proxyd:
 
     def counted(self) -> list[int]:
         """Recoveries of each GPU, as the status has them."""
+        return [gpu["recoveries"] for gpu in self._gpus()]
+
+    def states(self) -> list[str]:
+        """Of all sessions."""
+        return [session["state"] for gpu in self._gpus() for session in gpu["sessions"]]
+
+    def _gpus(self) -> list[dict[str, Any]]:
         with rpc.channel(self.config.socket) as link:
             reply = rpc.admin(link).Status(control_pb2.StatusRequest(), timeout=30, wait_for_ready=True)
-        return [gpu["recoveries"] for gpu in json.loads(reply.json)["gpus"]]
+        return list(json.loads(reply.json)["gpus"])
 
     def stop(self) -> None:
         if self.follower is not None and self.died.is_set():

@@ -109,6 +109,29 @@ def test_the_container_before_is_killed(apart: list[str], proxyd: Proxyd) -> Non
     close(ranks)
 
 
+@pytest.mark.parametrize("released", ["while it begins", "when it serves"])
+def test_in_a_recovery(released: str, apart: list[str], proxyd: Proxyd) -> None:
+    """Which cannot end before: the other rank's worker does not answer. The next service begins it anew."""
+    first, ranks = proxyd.begin(*apart)
+    train(ranks, 1)
+    silent = worker_of(ranks[0])
+    os.kill(silent, signal.SIGSTOP)
+    os.kill(worker_of(ranks[1]), signal.SIGKILL)
+    until(lambda: "lost" in proxyd.states(), 60, "a recovery has begun")
+    second = proxyd.start([*apart, *PLAIN], "--replace")
+    until(says(proxyd, "another one takes over"), 60, "the hand-over begins")
+    if released == "while it begins":
+        os.kill(silent, signal.SIGCONT)
+    proxyd.ready(second)
+    assert "of them to be recovered" in proxyd.log.read_text()
+    os.kill(silent, signal.SIGCONT)
+    train(ranks, 2)
+    check(ranks, 3)
+    until(lambda: [one["outcome"] for one in proxyd.recoveries()] == ["recovered"], 30, "it is reported")
+    close(ranks)
+    until(gone(first), 60, "the first container has ended")
+
+
 @pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.slow) for one in range(1, 12))])
 def test_at_any_moment(seed: int, apart: list[str], proxyd: Proxyd) -> None:
     """Again and again, also while ranks are recovered, and with a worker killed right after."""
