@@ -33,21 +33,21 @@ demo: build ## trains a small GPT, kills a GPU's proxy server twice, shows that 
 
 COUNT = $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 SAMPLE ?= $(COUNT)/4
-test: build $(STAMPS)/test-packages ## the quick tests; of those that have many alike a quarter, which one by the commit's number (SAMPLE=0/1: all)
+test: build $(STAMPS)/test-packages $(STAMPS)/cluster ## the quick tests; of those that have many alike a quarter, which one by the commit's number (SAMPLE=0/1: all)
 	@echo "== tests (evidence of failures: tests/evidence)"
 	@$(call RUN_TESTS,not slow and not gpu,quick,$(call BESIDE,2),,--sample "$(SAMPLE)")
 
 SINCE ?= HEAD
-test-changed: build $(STAMPS)/test-packages ## quick tests of what has changed since the last commit, and of what may import it (SINCE=main: since that)
+test-changed: build $(STAMPS)/test-packages $(STAMPS)/cluster ## quick tests of what has changed since the last commit, and of what may import it (SINCE=main: since that)
 	@tests=$$(python3 scripts/changed.py --since "$(SINCE)"); \
 	  $(PYTEST) -q -m "not slow and not gpu" $(call BESIDE,2) $$tests
 
 SHARE ?= $(COUNT)/20
-test-share: build $(STAMPS)/test-packages $(STAMPS)/containers ## of the slow tests a twentieth, which one by the commit's number (SHARE=3/20: that one)
+test-share: build $(STAMPS)/test-packages $(STAMPS)/cluster $(STAMPS)/containers ## of the slow tests a twentieth, which one by the commit's number (SHARE=3/20: that one)
 	@echo "== slow tests, share $(SHARE)"
 	@$(SLOWLY) $(call RUN_TESTS,slow and not gpu,share,$(call BESIDE,2),--share "$(SHARE)")
 
-test-all: build $(STAMPS)/test-packages $(STAMPS)/containers ## all tests, also the full fault matrix and the soak (hours on a small machine)
+test-all: build $(STAMPS)/test-packages $(STAMPS)/cluster $(STAMPS)/containers ## all tests, also the full fault matrix and the soak (hours on a small machine)
 	@$(SLOWLY) $(call RUN_TESTS,not gpu,all,$(call BESIDE,2))
 
 contracts: ## symbols, ops, records, messages, options and documents are what they were (SINCE=COMMIT)

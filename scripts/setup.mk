@@ -19,8 +19,8 @@ $(STAMPS)/system: scripts/system-packages.sh | overview
 	@bash scripts/system-packages.sh
 	@mkdir -p $(STAMPS) && touch $@
 
-# What tests call besides; the tests in containers are left out where podman cannot be had.
-$(STAMPS)/test-packages $(STAMPS)/containers: $(STAMPS)/system
+# What tests call besides; those in containers, or of several nodes, are left out where podman, or etcd, cannot be had.
+$(STAMPS)/test-packages $(STAMPS)/containers $(STAMPS)/cluster: $(STAMPS)/system
 	@bash scripts/system-packages.sh $(patsubst test-packages,tests,$(@F))
 	@touch $@
 

@@ -1,19 +1,25 @@
 #!/usr/bin/env bash
 # Installs Debian/Ubuntu packages, or names them when it may not: those of the build, what tests call besides, or what
-# the tests in containers call (without it they are left out).
-#   system-packages.sh [build|tests|containers] [missing]      missing: only says which are
+# the tests in containers, or of several nodes, call (without it they are left out).
+#   system-packages.sh [build|tests|containers|cluster] [missing]      missing: only says which are
 set -euo pipefail
 kind=${1:-build}
+optional=
+PATH=$PATH:/usr/sbin:/sbin
 case $kind in
   build) packages="g++ make pkg-config libnghttp2-dev libxxhash-dev nlohmann-json3-dev python3-venv python3-dev" ;;
   tests) packages="git procps util-linux binutils tmux zsh tcsh man-db systemd lintian shellcheck" ;;
-  containers) packages="podman runc catatonit debootstrap" ;;
-  *) echo "usage: system-packages.sh [build|tests|containers] [missing]" >&2; exit 2 ;;
+  containers) packages="podman runc catatonit debootstrap" optional="the tests in containers" ;;
+  cluster) packages="etcd-server iproute2 nftables" optional="tests of several nodes" ;;
+  *) echo "usage: system-packages.sh [build|tests|containers|cluster] [missing]" >&2; exit 2 ;;
 esac
 need=()
 is_there() {
   case $1 in
     g++|make|pkg-config|git|podman|runc|catatonit|debootstrap|tmux|zsh|tcsh|lintian|shellcheck) command -v "$1" >/dev/null ;;
+    etcd-server) command -v etcd >/dev/null ;;
+    iproute2) command -v ip >/dev/null && command -v tc >/dev/null ;;
+    nftables) command -v nft >/dev/null ;;
     procps) command -v pgrep >/dev/null ;;
     util-linux) command -v unshare >/dev/null && command -v prlimit >/dev/null ;;
     systemd) command -v systemd-analyze >/dev/null ;;
@@ -42,8 +48,13 @@ install() {
     bash -c "$apt" apt "${need[@]}" >/dev/null
   fi
 }
-if [ "$kind" = containers ]; then
-  { [ "$(id -u)" = 0 ] && install; } || { [ $? -eq 130 ] && exit 130; } || echo "== no ${need[*]} here: the tests in containers are left out"
+# Debian starts an etcd at once, and with the machine; tests start their own.
+without_daemon() {
+  [[ " ${need[*]} " != *" etcd-server "* ]] || systemctl disable --now etcd >/dev/null 2>&1 || true
+}
+if [ -n "$optional" ]; then
+  { [ "$(id -u)" = 0 ] && install && without_daemon; } || { [ $? -eq 130 ] && exit 130; } ||
+    echo "== no ${need[*]} here: $optional are left out"
 elif [ "$(id -u)" = 0 ]; then
   install
 else
