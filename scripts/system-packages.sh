@@ -5,6 +5,7 @@
 set -euo pipefail
 kind=${1:-build}
 optional=
+etcd=$(dirname "$0")/../build/etcd
 PATH=$PATH:/usr/sbin:/sbin
 case $kind in
   build) packages="g++ make pkg-config libnghttp2-dev libxxhash-dev nlohmann-json3-dev python3-venv python3-dev" ;;
@@ -17,7 +18,7 @@ need=()
 is_there() {
   case $1 in
     g++|make|pkg-config|git|podman|runc|catatonit|debootstrap|tmux|zsh|tcsh|lintian|shellcheck) command -v "$1" >/dev/null ;;
-    etcd-server) command -v etcd >/dev/null ;;
+    etcd-server) command -v etcd >/dev/null || [ -x "$etcd/usr/bin/etcd" ] ;;
     iproute2) command -v ip >/dev/null && command -v tc >/dev/null ;;
     nftables) command -v nft >/dev/null ;;
     procps) command -v pgrep >/dev/null ;;
@@ -34,8 +35,16 @@ for package in $packages; do is_there "$package" || need+=("$package"); done
 [ ${#need[@]} -eq 0 ] && exit 0
 [ "${2:-}" = missing ] && { echo "${need[*]}"; exit 0; }
 
+# Debian's package starts an etcd at once, and with the machine. Tests start their own: they need its program alone.
+unpack_etcd() {
+  local folder
+  folder=$(mktemp -d)
+  (cd "$folder" && apt-get download -q -o APT::Sandbox::User=root etcd-server >/dev/null && dpkg -x etcd-server_*.deb .) &&
+    mkdir -p "$etcd" && cp -R "$folder/usr" "$etcd" && rm -r "$folder"
+}
 install() {
-  local progress apt
+  local progress apt one wanted=()
+  for one in "${need[@]}"; do [ "$one" = etcd-server ] || wanted+=("$one"); done
   progress=$(dirname "$0")/progress.py
   apt='apt-get update -q -o APT::Status-Fd=1 &&
     apt-get install -y -q --no-install-recommends -o APT::Status-Fd=1 "$@"'
@@ -43,17 +52,14 @@ install() {
   export DEBIAN_FRONTEND=noninteractive
   # An image has this script alone, and Python may be one of the packages.
   if [ -f "$progress" ] && command -v python3 >/dev/null; then
-    python3 "$progress" system bash -c "$apt" apt "${need[@]}"
+    python3 "$progress" system bash -c "$apt" apt "${wanted[@]}" || return
   else
-    bash -c "$apt" apt "${need[@]}" >/dev/null
+    bash -c "$apt" apt "${wanted[@]}" >/dev/null || return
   fi
-}
-# Debian starts an etcd at once, and with the machine; tests start their own.
-without_daemon() {
-  [[ " ${need[*]} " != *" etcd-server "* ]] || systemctl disable --now etcd >/dev/null 2>&1 || true
+  [ "$kind" != cluster ] || is_there etcd-server || unpack_etcd
 }
 if [ -n "$optional" ]; then
-  { [ "$(id -u)" = 0 ] && install && without_daemon; } || { [ $? -eq 130 ] && exit 130; } ||
+  { [ "$(id -u)" = 0 ] && install; } || { [ $? -eq 130 ] && exit 130; } ||
     echo "== no ${need[*]} here: $optional are left out"
 elif [ "$(id -u)" = 0 ]; then
   install

@@ -70,7 +70,7 @@ def build(torch: TorchBuild, folder: Path, progress: Progress, log: Path) -> lis
     PyTorch that were read, below its folder. Raises CannotBuild, OSError."""
     work = folder / "work"
     work.mkdir(parents=True)
-    tools = _Toolchain(_compiler(), torch, work)
+    tools = _Toolchain(compiler(), torch, work)
     steps = _Steps(progress, log)
     try:
         for library in sources.LIBRARIES:
@@ -85,7 +85,7 @@ def build(torch: TorchBuild, folder: Path, progress: Progress, log: Path) -> lis
 
 def refuse_without_tools(torch: TorchBuild) -> None:
     """Raises CannotBuild if what a build needs is not there, so that none begins."""
-    _compiler()
+    compiler()
     try:
         headers.runtime(torch.folder)
     except FileNotFoundError as error:
@@ -122,7 +122,8 @@ def _name_libraries(tools: _Toolchain, steps: _Steps) -> None:
         steps.run([*tools.command, *words, "-o", str(folder / name)], name, counts=False)
 
 
-def _compiler() -> tuple[str, ...]:
+def compiler() -> tuple[str, ...]:
+    """Returns the words that call it. Raises CannotBuild."""
     named = shlex.split(os.environ.get("CXX", ""))
     for words in [named] if named else [[one] for one in _COMPILERS]:
         if shutil.which(words[0]):

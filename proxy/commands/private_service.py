@@ -80,24 +80,27 @@ def _end(service: subprocess.Popen[bytes], folder: Path) -> None:
 
 def _kill(service: subprocess.Popen[bytes], folder: Path) -> None:
     """Kills a service that does not end by itself, as one that is stopped does not, and its keeper after it."""
-    keeper = process_of_keeper(folder)
+    keeper = _keeper(folder)
     os.killpg(service.pid, signal.SIGKILL)  # its session has nobody else: the keeper and the workers have their own
     service.wait()
-    if not keeper:
+    if keeper < 0:
         return
     try:
-        process = os.pidfd_open(keeper)
-    except OSError:  # it has ended, or this kernel has no such descriptors
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(keeper, signal.SIGKILL)
-        return
-    try:
-        if not _has_ended(process):  # a stray child of the program has a session
+        if not _has_ended(keeper):  # a stray child of the program has a session
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(process, signal.SIGKILL)
-            _has_ended(process)
+                signal.pidfd_send_signal(keeper, signal.SIGKILL)
+            _has_ended(keeper)
     finally:
-        os.close(process)
+        os.close(keeper)
+
+
+def _keeper(folder: Path) -> int:
+    """Returns a descriptor of the keeper's process, whose number may be another one's when the service has ended; -1:
+    there is none."""
+    try:
+        return os.pidfd_open(process_of_keeper(folder))
+    except OSError:
+        return -1
 
 
 def _has_ended(process: int) -> bool:

@@ -36,6 +36,10 @@ ASKED_SECONDS = 5.0
 #: replace another: that one must stand by before, or is killed (process/server.py).
 WELCOME_SECONDS, REPLACE_SECONDS = 30.0, 60.0
 _MODULE = "jitc.proxy.keeper"
+#: The keeper has killed that service, which has not ended: its process hangs in the kernel, perhaps in a driver.
+_NO_ROOM = (
+    "the jitc-proxyd that serves {} does not make room, and does not end when it is killed; jobs go on without it"
+)
 
 
 def open_keeper(
@@ -168,7 +172,8 @@ def _welcomed(
     try:
         protocol.send(protocol.roomy(connection), {"versions": versions, "replace": replace})
         if seconds is not None and not _readable(connection, seconds):
-            why = _silent(path, _process(connection))
+            lives = replace and sessions_kept(Path(f"{path}.d")) is not None
+            why = _NO_ROOM.format(path) if lives else _silent(path, _process(connection))
             connection.close()
             raise SocketInUse(why)
         welcome, _ = protocol.receive(connection)

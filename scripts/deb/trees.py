@@ -247,8 +247,8 @@ def users() -> None:
     own, found, processes = _main_pid(), set(), list(_processes())
     services = {one.pid for one in processes if one.is_service()}
     # Without a service, the question would have systemd start one.
-    jobs = _jobs(_current()) if services else {}
-    if jobs is None and own in services:
+    jobs = _jobs(_current()) if own in services else {}
+    if jobs is None:
         found.add(f"the service of process {own}, which does not answer: its jobs are not known")
     for one in processes:
         if one.pid in services - {own}:
@@ -265,7 +265,8 @@ def users() -> None:
 def _jobs(tree: Path) -> dict[int, str] | None:
     """Returns the programs of the unit's service with the names of their jobs; None if no service answers."""
     command = [str(tree / "bin/python3"), str(tree / "bin/jitc"), "status", "--json", "--socket", SOCKET]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    patience = {**os.environ, "JITC_SERVICE_TIMEOUT": "0"}  # a service that does not answer is not waited for
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=patience)
     if done.returncode:
         return None
     return {one["pid"]: one["job"] for gpu in json.loads(done.stdout)["gpus"] for one in gpu["sessions"]}

@@ -32,15 +32,21 @@ END_SECONDS = 30.0
 CALL_SECONDS = 15.0
 #: For a member's answer about itself, which waits for no other.
 STATUS_SECONDS = 2.0
+_UNPACKED = Path(__file__).resolve().parents[2] / "build" / "etcd" / "usr" / "bin"
 
 
 class EtcdError(Exception):
     """An answer that says no."""
 
 
+def program() -> str | None:
+    """Returns the machine's own etcd, or the one that scripts/system-packages.sh has unpacked."""
+    return shutil.which("etcd", path=f"{os.environ['PATH']}:{_UNPACKED}")
+
+
 def why_not() -> str:
     """Returns why there is no etcd here; empty: there is."""
-    return "" if shutil.which("etcd") else "there is no etcd (scripts/system-packages.sh cluster)"
+    return "" if program() else "there is no etcd (scripts/system-packages.sh cluster)"
 
 
 class Member:
@@ -67,7 +73,7 @@ class Member:
             "initial-cluster": ",".join(f"{one.name}={_url(one.peer)}" for one in all_members),
             "initial-cluster-token": token,
         }
-        words = ["etcd", *(word for name, value in options.items() for word in (f"--{name}", value))]
+        words = [str(program()), *(word for name, value in options.items() for word in (f"--{name}", value))]
         with self._log.open("a") as log:
             self.process = self.node.start(words, env=_environment(), stdout=log, stderr=log)
 

@@ -51,6 +51,7 @@ class NodeClient final : public Node {
   std::mutex mutex_;
   std::condition_variable changed_;
   Stage described_ = Stage::none;
+  pid_t describing_ = 0;  // the process that asks, while described_ is busy
   // The service that has named the GPUs: sessions are opened there, whatever else can be found by then.
   std::string socket_;
   std::vector<GpuInfo> gpus_;
@@ -75,14 +76,17 @@ void at_exit() {
 
 const std::vector<GpuInfo>& NodeClient::gpus() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return described_ != Stage::busy; });
+  // A child of a fork asks for itself: the thread that was asking is not in it.
+  changed_.wait(lock, [this] { return described_ != Stage::busy || describing_ != ::getpid(); });
   if (described_ == Stage::done) return gpus_;
   described_ = Stage::busy;
+  describing_ = ::getpid();
   lock.unlock();
   const std::string socket = service_socket();
   std::vector<GpuInfo> found;
+  Presence service(socket);
   Answer answer = describe(socket, &found);
-  for (Presence service(socket); service.expected(answer);) answer = describe(socket, &found);
+  while (service.expected(answer)) answer = describe(socket, &found);
   if (!answer.ok()) {
     found.clear();
     message_once(explain(socket, answer));

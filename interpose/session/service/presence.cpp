@@ -1,6 +1,9 @@
 // See presence.h. The folder beside the socket is the service's (proxy/keeper/claim/socket_lock.py).
 #include "presence.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <thread>
 
@@ -19,6 +22,13 @@ constexpr seconds kReportAfter{3};
 // Without a keeper: for a service that begins anew.
 constexpr seconds kBeginning{10};
 
+/// Returns whether nobody but this user and root can have made the socket: a stranger's, where all may make
+/// one, holds no program up.
+bool is_ours_or_root_s(const std::string& socket) {
+  struct stat found{};
+  return ::stat(socket.c_str(), &found) == 0 && (found.st_uid == 0 || found.st_uid == ::geteuid());
+}
+
 }  // namespace
 
 bool Presence::expected(const Answer& answer) {
@@ -36,7 +46,8 @@ seconds Presence::patience(const Answer& answer) const {
   const seconds longest(service_timeout_seconds());
   // The socket takes connections, or its queue is full of them. It may be systemd's, which is starting the
   // service: keeper and folder follow when the service has found its GPUs.
-  if (answer.is(Rpc::deadline_exceeded) || answer.status == -EAGAIN) return longest;
+  if (answer.is(Rpc::deadline_exceeded) || answer.status == -EAGAIN)
+    return is_ours_or_root_s(socket_) ? longest : seconds(0);
   if (answer.hopeless() || !(answer.absent() || answer.is(Rpc::unavailable)) || !has_folder(socket_))
     return seconds(0);
   KeeperConnection keeper;

@@ -29,8 +29,6 @@ from .check import Check, Context, Finding, bad, good, unknown
 #: Beginnings of variables that jitc's own tests set.
 _OF_TESTS = ("JITC_TEST_", "JITC_FAKE_")
 _PRELOADED = "print(any('libjitc_interpose' in line for line in open('/proc/self/maps')))"
-_COMPILERS = (["g++"], ["c++"], ["clang++"])
-_GET_COMPILER = "apt-get install g++ (Debian, Ubuntu), dnf install gcc-c++ (Red Hat)"
 _LOADED = "import ctypes, sys; [ctypes.CDLL(path) for path in sys.argv[1:]]"
 
 
@@ -143,22 +141,19 @@ def of_supply(found: torch_build.TorchBuild, find: Callable[[torch_build.TorchBu
 
 
 def compiler(context: Context) -> Finding:
-    named = os.environ.get("CXX", "").split()
-    words = next((one for one in ([named] if named else _COMPILERS) if shutil.which(one[0])), None)
-    if words is not None:
-        return of_compiler(words)
-    text = f"CXX names {named[0]}, which is not found" if named else "no C++ compiler is found"
-    uses = "torch.compile on the software device, and " if context.device == "software" else ""
-    return unknown(f"{text}: {uses}a native part that must be built needs one", _GET_COMPILER)
-
-
-def of_compiler(words: list[str]) -> Finding:
     """Compiles a file of a few lines: a compiler may be there without its library's headers."""
+    uses = "torch.compile on the software device, and " if context.device == "software" else ""
+    needed = f"{uses}a native part that must be built needs one"
+    try:
+        words = compile.compiler()
+    except compile.CannotBuild as error:
+        text, _, remedy = str(error).partition("; ")
+        return unknown(f"{text}: {needed}", remedy)
     done = child.ran([*words, "-std=c++20", "-fsyntax-only", "-x", "c++", "-"], "#include <vector>\n")
     if done.status == 0:
         return good(str(shutil.which(words[0])))
     why = next((line for line in done.errors.splitlines() if "error" in line), done.why())
-    return bad(f"{words[0]} does not compile C++20: {why}", f"{_GET_COMPILER}, or name another one with CXX")
+    return unknown(f"{words[0]} does not compile C++20 ({why}): {needed}", "mend it, or name another one with CXX")
 
 
 def preload_variable(_: Context) -> Finding:

@@ -10,6 +10,7 @@ import errno
 import mmap
 import os
 import platform
+import re
 import shutil
 import signal
 import socket
@@ -212,8 +213,10 @@ def _personality() -> str:
 
 def tracing(_: Context) -> Finding:
     """No part of jitc traces or reads another process, but a user who examines a worker does."""
-    number = child.ran_python(_TRACED).output.strip()
-    return of_tracing(errno.errorcode.get(int(number), number) if number != "0" else "", _yama())
+    done = child.ran_python(_TRACED)
+    number = done.output.strip()
+    why = errno.errorcode.get(int(number), "ended by a signal") if re.fullmatch("-?[0-9]+", number) else done.why()
+    return of_tracing("" if number == "0" else why, _yama())
 
 
 def _yama(file: Path = Path("/proc/sys/kernel/yama/ptrace_scope")) -> str:

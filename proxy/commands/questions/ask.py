@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 #: Time limit of calls that the service answers at once.
 CALL_SECONDS = 15
-#: While a call is out, the service is asked every so many seconds whether it lives.
-LOOK_SECONDS = 5.0
+#: While a call is out, the service is asked every so many seconds whether it lives, and has so many to answer.
+LOOK_SECONDS, ANSWER_SECONDS = 5.0, 5.0
+#: It is given up when it has been silent as often, one time after the other: once may be a moment of much work.
+SILENT_TIMES = 3
 #: Time limit of the first bytes, which the service sends before any work.
 HELLO_SECONDS = 4
 #: The same where systemd may just be starting the service, unless JITC_SERVICE_TIMEOUT is set.
@@ -50,31 +52,34 @@ def ask(
 
     with rpc.channel(path) as channel:
 
-        def describe() -> None:
-            rpc.node(channel).Describe(DescribeRequest(protocol_version=PROTOCOL_VERSION), timeout=CALL_SECONDS)
+        def describe(seconds: float) -> None:
+            rpc.node(channel).Describe(DescribeRequest(protocol_version=PROTOCOL_VERSION), timeout=seconds)
 
         try:
-            describe()
+            describe(CALL_SECONDS)
             return _reply(getattr(rpc.admin(channel), method).future(request, timeout=seconds), describe)
         except grpc.RpcError as error:
             raise _meaning(path, error) from None
 
 
-def _reply(call: Any, describe: Callable[[], None]) -> Any:
+def _reply(call: Any, describe: Callable[[float], None]) -> Any:
     """Returns the reply to a call, for which a service that is stopped is not waited. Raises grpc.RpcError."""
     import grpc
 
     from ...common import rpc
 
+    silent = 0  # so many times, one after the other
     while True:
         try:
             return call.result(timeout=LOOK_SECONDS)
         except grpc.FutureTimeoutError:
             pass
         try:
-            describe()
+            describe(ANSWER_SECONDS)
+            silent = 0
         except grpc.RpcError as error:  # only silence matters: a service that refuses lives, and an end ends the call
-            if rpc.status_of(error)[0] is grpc.StatusCode.DEADLINE_EXCEEDED and not call.done():
+            silent += rpc.status_of(error)[0] is grpc.StatusCode.DEADLINE_EXCEEDED
+            if silent == SILENT_TIMES and not call.done():
                 raise
 
 

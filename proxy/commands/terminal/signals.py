@@ -77,8 +77,7 @@ class Signals:
 
     @contextlib.contextmanager
     def suspendable(self, leave: Callable[[], None], enter: Callable[[], None]) -> Iterator[None]:
-        """Has Ctrl-Z, and whatever else stops a command, call leave() before the command stops, and enter() when it
-        continues."""
+        """Has Ctrl-Z call leave() before the command stops, and enter() when it continues."""
         if signal.getsignal(signal.SIGTSTP) is signal.SIG_IGN:  # a shell without jobs, to which nobody could return
             yield
             return

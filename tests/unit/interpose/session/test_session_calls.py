@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Callable
@@ -300,6 +301,16 @@ def test_nobody_is_waited_for_without_end(node: Node, client: Start) -> None:
     assert out == "[]" and "no node service on the socket" in err
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_a_silent_listener_of_another_user_s_is_not_waited_for(folder: Path, client: Start) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "proxyd.sock"))
+        os.chown(folder / "proxyd.sock", 65534, 65534)
+        listener.listen(4)
+        out, err = client("told(gpus())", JITC_SERVICE_TIMEOUT="600").finish()
+    assert out == "[]" and "does not answer" in err and "waited for" not in err
+
+
 def test_a_listener_that_stays_silent_is_not_waited_for_without_end(folder: Path, client: Start) -> None:
     """A service may begin there, or something else listens: no program can know which."""
     with socket.socket(socket.AF_UNIX) as listener:
@@ -308,3 +319,25 @@ def test_a_listener_that_stays_silent_is_not_waited_for_without_end(folder: Path
         out, err = client("told(gpus())", JITC_SERVICE_TIMEOUT="1").finish()
     (line,) = err.splitlines()
     assert out == "[]" and line.endswith("does not answer; if it is stopped, continue it (kill -CONT)")
+
+
+def test_a_child_of_a_program_that_is_asking_asks_for_itself(folder: Path, client: Start) -> None:
+    """The thread that asks is not in it."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "proxyd.sock"))
+        listener.listen(4)
+        running = client(
+            """
+asking = threading.Thread(target=gpus)
+asking.start(); go()
+pid = os.fork()
+if pid == 0: os._exit(gpus() != [])
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+asking.join()
+""",
+            JITC_SERVICE_TIMEOUT="1",
+        )
+        connection, _ = listener.accept()
+        running.go()
+        running.finish()
+        connection.close()

@@ -398,6 +398,14 @@ def test_one_that_is_stopped_is_named(replace: bool, place: Place, monkeypatch: 
     assert content(keeper, "a") == b"x"
 
 
+def test_one_whose_service_makes_no_room_is_not_blamed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "REPLACE_SECONDS", 0.2)
+    keeper, _ = place.open()
+    with pytest.raises(SocketInUse, match=f"the jitc-proxyd that serves {place.folder}/s does not make room"):
+        place.open(replace=True)
+    assert keeper.lost is False
+
+
 def test_one_that_is_stopped_for_long(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its queue is full of those that have given up, so that nobody can even connect."""
     monkeypatch.setattr(launch, "ASKED_SECONDS", 1.0)

@@ -90,7 +90,9 @@ def test_native_parts_of_an_installation(tmp_path: Path, monkeypatch: pytest.Mon
 def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler -O2")
     found = look("installation", "compiler", SOFTWARE)
-    assert found.verdict == UNKNOWN and "CXX names no-such-compiler" in found.says and "torch.compile" in found.says
+    assert (
+        found.verdict == UNKNOWN and "no-such-compiler, which CXX names" in found.says and "torch.compile" in found.says
+    )
     monkeypatch.delenv("CXX")
     monkeypatch.setenv("PATH", str(tmp_path))
     found = look("installation", "compiler", Context("cuda"))
@@ -101,10 +103,10 @@ def test_a_compiler_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> No
     """One without its library's headers, and a program that is none."""
     monkeypatch.setenv("CXX", "g++ -nostdinc++")
     found = look("installation", "compiler", SOFTWARE)
-    assert found.verdict == BAD and found.says.startswith("g++ does not compile C++20: ") and "vector" in found.says
+    assert found.verdict == UNKNOWN and found.says.startswith("g++ does not compile C++20 (") and "vector" in found.says
     monkeypatch.setenv("CXX", "false")
     found = look("installation", "compiler", SOFTWARE)
-    assert found.verdict == BAD and found.says.endswith("exit status 1") and "CXX" in found.remedy
+    assert found.verdict == UNKNOWN and "(exit status 1)" in found.says and "CXX" in found.remedy
 
 
 def test_what_is_preloaded_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
