@@ -238,8 +238,8 @@ assert s.call(b"second__")[0] != 0
         JITC_SERVICE_TIMEOUT="1",
     )
     assert running.hear() == "ready"
+    node.keeper.stop()  # first: the program asks it as soon as the worker is gone
     node.stop_worker()
-    node.keeper.stop()
     node.start_worker()
     running.go()
     _, err = running.finish()
