@@ -22,6 +22,7 @@ from jitc.proxy.keeper.process.shelf import Shelf
 from jitc.proxy.keeper.worker_end import NoMemory, WorkerEnd
 from jitc.proxy.node.workers import processes
 
+KINDS = ["pidfd", "without"]
 #: Says that it has begun, and ends when it is told to.
 WAITS = [sys.executable, "-c", "import os, signal, sys; os.write(int(sys.argv[1]), b'x'); signal.pause()", READY]
 TAKES = """
@@ -70,15 +71,21 @@ class Keeper:
         return processes.ended(descriptor)
 
 
-@pytest.fixture(params=["pidfd", "without"])
-def keeper(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
+def forget_pidfds(patch: pytest.MonkeyPatch) -> None:
+    """As on a kernel without them."""
+
     def missing(*_: object) -> int:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
+    patch.setattr(os, "pidfd_open", missing)
+    patch.setattr(signal, "pidfd_send_signal", missing)
+
+
+@pytest.fixture(params=KINDS)
+def keeper(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
     before = signal.getsignal(signal.SIGCHLD)
     if request.param == "without":
-        monkeypatch.setattr(os, "pidfd_open", missing)
-        monkeypatch.setattr(signal, "pidfd_send_signal", missing)
+        forget_pidfds(monkeypatch)
     one = Keeper()
     yield one
     one.children.end()
@@ -109,19 +116,35 @@ def test_one_that_ends_at_once_is_seen(keeper: Keeper) -> None:
         assert keeper.children.reap(pid) == 0
 
 
-def test_nothing_is_left_open(keeper: Keeper) -> None:
-    keeper.children.reap(keeper.spawn(WAITS, 2))
-    before = None
-    for _ in range(3):
+#: In a process of its own: no thread of another test opens or closes anything meanwhile.
+ALONE = """
+import sys
+sys.path[:0] = sys.argv[2:]
+import pytest, test_children
+if sys.argv[1] == "without":
+    test_children.forget_pidfds(pytest.MonkeyPatch())
+print(*test_children.open_after_each(test_children.Keeper()))
+"""
+
+
+def open_after_each(keeper: Keeper) -> Iterator[int]:
+    """Descriptors of this process after each of some workers."""
+    for _ in range(4):
         pid = keeper.spawn(WAITS, 2)
         descriptor = keeper.children.descriptor(pid)
         assert descriptor is not None
         keeper.children.signal(pid, signal.SIGKILL, descriptor)
         keeper.until_ended(descriptor)
         keeper.children.reap(pid)
-        now = len(os.listdir("/proc/self/fd"))
-        assert before in (None, now)
-        before = now
+        yield len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_left_open(kind: str) -> None:
+    words = [sys.executable, "-c", ALONE, kind, *sys.path]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    _, *later = done.stdout.split()
+    assert len(later) == 3 and len(set(later)) == 1, (done.stdout, done.stderr)
 
 
 def test_a_signal_reaches_no_other_process(keeper: Keeper) -> None:
