@@ -282,11 +282,11 @@ for _ in range(2):
     assert running.hear() == "ready"
     assert {one.program for one in node.attached[2:]} == {one.program for one in node.attached[:2]}, before
     node.attached.clear()
-    node.stop_worker()
-    node.keeper.stop()
+    node.keeper.stop()  # before the worker: the program asks as soon as that is gone
     (Path(node.socket + ".d") / "programs").unlink()
     Path(node.socket + ".d").rmdir()
     node.keeper = FakeKeeper(node.socket)
+    node.stop_worker()
     node.start_worker()
     running.go()
     running.finish()
