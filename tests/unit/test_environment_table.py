@@ -3,10 +3,9 @@ of proxy/commands/variables.py (and so of docs/cli.md), and each that is listed 
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
 
+from toolkit.texts import texts
 from toolkit.tree import ROOT, tracked
 
 from jitc.proxy.commands.settings.setting import SERVICE_SETTINGS
@@ -24,25 +23,12 @@ BEGINNINGS = {
 }
 
 
-def of_python(text: str) -> Iterator[str]:
-    """The texts of a module, with the parts of those that are put together."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-
-
-def of_cpp(text: str) -> Iterator[str]:
-    """The texts of a C++ file; a comment may have some too, which do no harm."""
-    yield from re.findall(r'"((?:\\.|[^"\\\n])*)"', text)
-
-
 def names() -> dict[str, set[str]]:
     """Each name, or beginning of names, that is a whole text of the sources, with the files that have it."""
     found: dict[str, set[str]] = {}
     for path in tracked(*(f"{top}/*{suffix}" for top in PRODUCT for suffix in (".py", ".cpp", ".h"))):
         place = str(path.relative_to(ROOT))
-        texts = of_python if path.suffix == ".py" else of_cpp
-        for one in texts(path.read_text()):
+        for one in texts(path):
             if NAME.fullmatch(one) and place != TABLE:
                 found.setdefault(one, set()).add(place)
     return found

@@ -10,6 +10,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from toolkit.texts import python_texts, texts
 from toolkit.tree import ROOT, tracked
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -104,23 +105,6 @@ DESCRIBES = {
     "proxy/common/host_memory.py": "has meminfo and vmstat in a folder that tests replace",
     "proxy/keeper/launch.py": "reads whether the process that the kernel names for a connection is a keeper",
 }
-
-
-def texts(path: Path) -> list[str]:
-    """What a source has between quotes, without docstrings and comments; all lines of what is neither Python nor C."""
-    text = path.read_text()
-    if path.suffix == ".py":
-        return python_texts(ast.parse(text))
-    if path.suffix in (".cpp", ".h"):
-        return re.findall(r'"((?:\\.|[^"\\\n])*)"', re.sub(r"^\s*(?://|#\s*include).*$", "", text, flags=re.MULTILINE))
-    return text.splitlines()
-
-
-def python_texts(tree: ast.AST) -> list[str]:
-    """Also the parts of a text that is put together. A text alone is a statement, or a docstring."""
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in said]
-    return [node.value for node in constants if isinstance(node.value, str)]
 
 
 def names_others(text: str) -> bool:

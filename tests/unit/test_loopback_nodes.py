@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 from toolkit.campaign import processes
 from toolkit.containers import children
+from toolkit.ends import LIMIT, Ends
 from toolkit.nodes import LoopbackNodes, Unsupported, loopback
 from toolkit.nodes.links import Direction, Link, Links
 from toolkit.nodes.node import Address
@@ -20,7 +21,6 @@ from toolkit.nodes.spaces import identity, is_alive
 from toolkit.tree import ROOT
 from toolkit.waiting import patient, until
 
-LIMIT = 30.0
 HOUR = 3600.0
 #: Has a connection until it ends.
 CONNECTS = """
@@ -39,22 +39,12 @@ threading.Event().wait()
 """
 
 
-class Connection:
-    """A connection with the test at both ends."""
+class Connection(Ends):
+    """Through a relay."""
 
     def __init__(self, listener: socket.socket, address: Address) -> None:
-        self.near = socket.create_connection(address, patient(LIMIT))
-        self.far, _ = listener.accept()
-        self.far.settimeout(patient(LIMIT))
-
-    def passes(self) -> None:
-        for one, other in ((self.near, self.far), (self.far, self.near)):
-            one.sendall(b"passes")
-            assert other.recv(100) == b"passes"
-
-    def close(self) -> None:
-        self.near.close()
-        self.far.close()
+        near = socket.create_connection(address, patient(LIMIT))
+        super().__init__(near, listener.accept()[0])
 
 
 @pytest.fixture

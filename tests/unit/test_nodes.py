@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from toolkit.campaign import processes
 from toolkit.containers import children
+from toolkit.ends import LIMIT, Ends
 from toolkit.nodes import NamespaceNodes, Node, Nodes, make_nodes, why_not
 from toolkit.nodes.spaces import identity, is_alive
 from toolkit.tree import ROOT
 from toolkit.waiting import patient, until
 
 DATAGRAMS = 200
-LIMIT = 30.0
 MIB = 1 << 20
 #: Has a connection until it ends.
 CONNECTS = """
@@ -53,24 +53,13 @@ def nodes() -> Iterator[NamespaceNodes]:
         yield made
 
 
-class Connection:
-    """A connection between two nodes, with the test at both ends."""
+class Connection(Ends):
+    """Between two nodes."""
 
     def __init__(self, nodes: Nodes, source: int, target: int) -> None:
         with nodes[target].listen() as listener:
-            self.near = nodes[source].connect(nodes.endpoint(source, target, listener.getsockname()[1]))
-            self.far, _ = listener.accept()
-        for one in (self.near, self.far):
-            one.settimeout(patient(LIMIT))
-
-    def passes(self) -> None:
-        for one, other in ((self.near, self.far), (self.far, self.near)):
-            one.sendall(b"passes")
-            assert other.recv(100) == b"passes"
-
-    def close(self) -> None:
-        self.near.close()
-        self.far.close()
+            near = nodes[source].connect(nodes.endpoint(source, target, listener.getsockname()[1]))
+            super().__init__(near, listener.accept()[0])
 
 
 def send_into_a_cut(nodes: NamespaceNodes, one: socket.socket, other: socket.socket) -> None:
