@@ -17,6 +17,7 @@ from jitc.client_shim.native_parts import compile, installation, supply, torch_b
 
 from ...backends.base import NoDevice
 from ...common import operators, paths
+from ..installed import preload
 from ..options import CommandError
 from ..parser import meant
 from ..settings.file import read
@@ -28,7 +29,6 @@ from .check import Check, Context, Finding, bad, good, unknown
 
 #: Beginnings of variables that jitc's own tests set.
 _OF_TESTS = ("JITC_TEST_", "JITC_FAKE_")
-_PRELOADED = "print(any('libjitc_interpose' in line for line in open('/proc/self/maps')))"
 _LOADED = "import ctypes, sys; [ctypes.CDLL(path) for path in sys.argv[1:]]"
 
 
@@ -42,10 +42,8 @@ def of_preloaded(library: Callable[[], Path]) -> Finding:
         path = library()
     except paths.MissingLibrary as error:
         return bad(str(error), installation.remedy())
-    done = child.ran([sys.executable, "-S", "-c", _PRELOADED], environment={"LD_PRELOAD": str(path)})
-    if done.output.strip() == "True":
-        return good(f"{path} can be preloaded")
-    return bad(f"{path} cannot be preloaded: {done.why()}", installation.remedy())
+    why = preload.refusal(path)
+    return bad(why, installation.remedy()) if why else good(f"{path} can be preloaded")
 
 
 def libraries(_: Context) -> Finding:
