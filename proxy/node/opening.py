@@ -1,4 +1,4 @@
-"""Fills in what only this node knows in a request to open a session: its place on the board, addresses, sizes.
+"""Fills in what only this node knows in a request: places on its board, a session's addresses and sizes.
 
 A recovery may run on another node than a worker, so its requests name sessions by their numbers alone.
 
@@ -24,10 +24,18 @@ class Opening:
 
     def filled_in(self, request: Any) -> Any:
         """Returns the request itself if there is nothing to fill in, else another one."""
+        if isinstance(request, worker_pb2.ResumeRequest):
+            return self._with_slots(request)
         if not isinstance(request, worker_pb2.OpenSessionRequest):
             return request
         session = self._registry.sessions.get(request.session)
         return request if session is None else _opening(session, request.rebuild)
+
+    def _with_slots(self, request: Any) -> Any:
+        there = (self._registry.sessions.get(number) for number in request.sessions)
+        filled = worker_pb2.ResumeRequest(slots=[one.slot for one in there if one is not None])
+        filled.MergeFrom(request)
+        return filled
 
 
 def _opening(session: Session, rebuild: bool) -> Any:

@@ -129,13 +129,17 @@ class Registry:
     def release(self, one: Rank) -> None:
         """Frees the session's share of its GPU: its worker is dead, and no other one will come."""
         with self.changed:
-            if one.slot in self._slots and self.board.fd >= 0:
-                self.shared.clear_slot(self.board.path, one.slot)
+            if (session := self.sessions.get(one.number)) is not None:
+                self._clear_slot(session)
+
+    def _clear_slot(self, session: Session) -> None:
+        if session.slot in self._slots and self.board.fd >= 0:
+            self.shared.clear_slot(self.board.path, session.slot)
 
     def free_slot(self, session: Session) -> None:
         """Frees the session's slot for the next session: no worker touches it any more."""
         with self.changed:
-            self.release(session)
+            self._clear_slot(session)
             self._slots.pop(session.slot, None)
             self.communicators.left(session)
 

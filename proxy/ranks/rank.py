@@ -107,10 +107,6 @@ class Rank(Protocol):
     @property
     def rank(self) -> int: ...
     @property
-    def slot(self) -> int:
-        """The rank's slot of the board."""
-
-    @property
     def gpu(self) -> int:
         """The rank's own GPU; `host` is the one that serves it."""
 

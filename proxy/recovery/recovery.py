@@ -215,7 +215,7 @@ class Recovery:
         self.group = [session for session in self.group if session.state is not SessionState.FAILED]
 
     def _resume(self, epoch: int) -> None:
-        slots = [session.slot for session in self.group]
+        sessions = [session.number for session in self.group]
         lost = [session for session in self.group if session.number in self._lost]
         self._policies.restore(lost)
         for session in lost:
@@ -223,7 +223,7 @@ class Recovery:
         bound = MEASURING if self.incident.validates() else self._tolerances.bound(self.group)
         self.differences = {"results": 0, "largest": 0.0, "bound": bound}
         requests = [
-            (one, worker_pb2.ResumeRequest(session=one.number, epoch=epoch, slots=slots, bound=bound))
+            (one, worker_pb2.ResumeRequest(session=one.number, epoch=epoch, sessions=sessions, bound=bound))
             for one in self.group
         ]
         with self._ranks.changed:

@@ -76,6 +76,7 @@ void fill(const Json& json, ResumeRequest& message) {
   read(json, "epoch", message.epoch);
   read(json, "slots", message.slots);
   read(json, "bound", message.bound);
+  read(json, "sessions", message.sessions);
 }
 
 void fill(const Json& json, AbandonRequest& message) {

@@ -83,6 +83,7 @@ struct ResumeRequest {
   uint64_t epoch{};
   std::vector<uint32_t> slots{};
   double bound{};
+  std::vector<uint64_t> sessions{};
 };
 
 struct AbandonRequest {

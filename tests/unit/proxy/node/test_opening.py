@@ -95,6 +95,13 @@ def test_a_session_that_has_ended_gets_nothing(node: Any) -> None:
     assert Opening(node).filled_in(request) is request
 
 
+def test_a_resumed_session_is_told_the_places_of_its_job_on_this_node_s_board(node: Any) -> None:
+    request = worker_pb2.ResumeRequest(session=3, epoch=7, sessions=[3, 4], bound=0.5)
+    filled = Opening(node).filled_in(request)
+    assert list(filled.slots) == [2], "the other one has ended"
+    assert (filled.session, filled.epoch, filled.bound) == (3, 7, 0.5)
+
+
 def test_other_requests_stay_as_they_are(node: Any) -> None:
     request = worker_pb2.RecoverRequest(session=3, epoch=7, boundary=4)
     assert Opening(node).filled_in(request) is request
