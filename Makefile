@@ -96,4 +96,4 @@ deb: build ## the Debian package, in build/dist, of the wheel there or a new one
 
 clean: ## removes what the build made (keeps $(VENV))
 	rm -rf build interpose/lib proxy/lib client_shim/lib tests/evidence
-	rm -f protos/jitc/v1/*_pb2.py protos/jitc/v1/*_pb2.pyi protos/jitc/v1/*_pb2_grpc.py
+	rm -f protos/jitc/*/*_pb2.py protos/jitc/*/*_pb2.pyi protos/jitc/*/*_pb2_grpc.py

@@ -18,7 +18,7 @@ check-types: build
 	@echo "== types"
 	@mkdir -p build/types/jitc
 	@for one in proxy interpose client_shim; do ln -sfn ../../../$$one build/types/jitc/$$one; done
-	@ln -sfn ../../../protos/jitc/v1 build/types/jitc/v1
+	@for one in etcd v1; do ln -sfn ../../../protos/jitc/$$one build/types/jitc/$$one; done
 	@ln -sfn ../../../protos/ops build/types/jitc/ops
 	@$(VENV)/bin/mypy build/types/jitc
 

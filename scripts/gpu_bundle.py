@@ -20,6 +20,7 @@ LIMIT = 64 << 20
 #: Package of jitc -> its folder, as in pyproject.toml, and what is not needed there: generators, native sources.
 PACKAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "client_shim": ("client_shim", ("native",)),
+    "etcd": ("protos/jitc/etcd", ()),
     "interpose": ("interpose", ("api", "generator", "include", "session", "spec")),
     "ops": ("protos/ops", ()),
     "proxy": ("proxy", ("native",)),
@@ -72,7 +73,7 @@ def fill(folder: Path) -> None:
         shutil.copytree(ROOT / source, folder / "jitc" / name, ignore=ignored)
         for one in left_out:
             shutil.rmtree(folder / "jitc" / name / one)
-    for stub in (folder / "jitc" / "v1").glob("*_pb2*.py"):
+    for stub in (folder / "jitc").glob("*/*_pb2*.py"):
         stub.write_text(without_version_checks(stub.read_text()))
     shutil.copytree(
         ROOT / "tests" / "gpu", folder / "gpu", ignore=shutil.ignore_patterns("__pycache__", "*.cpp", "*.txt")

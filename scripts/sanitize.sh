@@ -37,8 +37,8 @@ tests() {  # NAME RUNTIME
   [ "$1" = asan ] || not_here=(-k "not new_stream and not does_not_read_is_held_back and not what_was_not_read")
   # With the C++ library, whose functions the sanitizer wraps and Python does not bring along.
   runtime=$(c++ -print-file-name="$2"):$(c++ -print-file-name=libstdc++.so.6)
-  echo "== $1: software device, cuda device, communicators (programs of their own)"
-  JITC_TEST_BUILD=$PWD/build/sanitize/$1 $python -m pytest -q -o timeout=1800 tests/unit/device
+  echo "== $1: software device, cuda device, communicators, bridge (programs of their own)"
+  JITC_TEST_BUILD=$PWD/build/sanitize/$1 $python -m pytest -q -o timeout=1800 tests/unit/device tests/unit/bridge
   echo "== $1: executor"
   [ "$1" = asan ] || export JITC_TEST_BASE=1000000000
   JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_FAKES=$built JITC_TEST_RESOURCES=$built/jitc_resources_test JITC_TEST_BUDGET=$built/jitc_budget_test JITC_TEST_TEARDOWN=$built/jitc_teardown_test LD_PRELOAD=$runtime \

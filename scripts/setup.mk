@@ -31,9 +31,9 @@ $(STAMPS)/venv: pyproject.toml $(STAMPS)/system
 	@$(SHOW) packages $(PY) -m pip install --no-build-isolation -e '.[dev]'
 	@touch $@
 
-$(STAMPS)/protos: $(wildcard protos/jitc/v1/*.proto) $(STAMPS)/venv
+$(STAMPS)/protos: $(wildcard protos/jitc/*/*.proto) $(STAMPS)/venv
 	@echo "== gRPC stubs"
-	@$(PY) -m grpc_tools.protoc -Iprotos --python_out=protos --pyi_out=protos --grpc_python_out=protos $(wildcard protos/jitc/v1/*.proto)
+	@$(PY) -m grpc_tools.protoc -Iprotos --python_out=protos --pyi_out=protos --grpc_python_out=protos $(wildcard protos/jitc/*/*.proto)
 	@touch $@
 
 # Always asked: ninja knows what is out of date. TARGETS=shipped builds only what an installation needs.

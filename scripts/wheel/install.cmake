@@ -7,7 +7,7 @@ install(FILES ${CMAKE_BINARY_DIR}/jitc.cdx.json DESTINATION ${SKBUILD_METADATA_D
 # gRPC's stubs: a source distribution has them among the sources, else the protoc of this build makes them.
 if(NOT EXISTS ${CMAKE_SOURCE_DIR}/PKG-INFO)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  file(GLOB protos CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/protos/jitc/v1/*.proto)
+  file(GLOB protos CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/protos/jitc/*/*.proto)
   set(stubs ${CMAKE_BINARY_DIR}/stubs)
   add_custom_command(OUTPUT ${stubs}/made
     COMMAND ${CMAKE_COMMAND} -E make_directory ${stubs}
@@ -17,5 +17,5 @@ if(NOT EXISTS ${CMAKE_SOURCE_DIR}/PKG-INFO)
     DEPENDS ${protos})
   add_custom_target(jitc_stubs DEPENDS ${stubs}/made)
   add_dependencies(shipped jitc_stubs)
-  install(DIRECTORY ${stubs}/jitc/v1/ DESTINATION jitc/v1)
+  install(DIRECTORY ${stubs}/jitc/ DESTINATION jitc)
 endif()

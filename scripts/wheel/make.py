@@ -91,7 +91,7 @@ def _stubs() -> Path:
         (tools / "made").touch()
     shutil.rmtree(stubs, ignore_errors=True)
     stubs.mkdir(parents=True)
-    protos = sorted(str(one) for one in Path("protos/jitc/v1").glob("*.proto"))
+    protos = sorted(str(one) for one in Path("protos/jitc").glob("*/*.proto"))
     outputs = [f"--{kind}_out={stubs}" for kind in ("python", "pyi", "grpc_python")]
     subprocess.run([tools / "bin" / "python", "-m", "grpc_tools.protoc", "-Iprotos", *outputs, *protos], check=True)
     return stubs

@@ -2,7 +2,8 @@
 
 Called by: tests of what keeps state in etcd. Promises: members are Debian's own program (3.4, 3.5 and later), on free
 ports, with their data in the test's folder; all are healthy when the block begins, and have ended when it is left or
-the test was killed. Tests ask members over HTTP, so that no client of etcd's is needed.
+the test was killed. Tests ask members over HTTP, so that no client of etcd's is needed; over TLS, if the members have
+certificates.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import os
 import platform
 import shutil
 import signal
+import ssl
 import subprocess
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .nodes import LoopbackNodes, Node
 from .nodes.node import Address
@@ -49,11 +51,30 @@ def why_not() -> str:
     return "" if program() else "there is no etcd (scripts/system-packages.sh cluster)"
 
 
+class Tls(NamedTuple):
+    """Files in PEM; the certificate is each member's, and the test's own as a client. mutual: clients need one."""
+
+    ca: Path
+    certificate: Path
+    key: Path
+    mutual: bool = False
+
+    def options(self) -> dict[str, str]:
+        files = {"cert-file": str(self.certificate), "key-file": str(self.key)}
+        return {**files, "trusted-ca-file": str(self.ca), "client-cert-auth": "true"} if self.mutual else files
+
+    def context(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(self.ca))
+        context.load_cert_chain(self.certificate, self.key)
+        return context
+
+
 class Member:
     """One member, which `Etcd` has started."""
 
-    def __init__(self, number: int, node: Node, folder: Path) -> None:
+    def __init__(self, number: int, node: Node, folder: Path, tls: Tls | None, more: Mapping[str, str]) -> None:
         self.name, self.node = f"m{number}", node
+        self._tls, self._more = tls, more
         self._data, self._log = folder / self.name, folder / f"{self.name}.log"
         #: Where clients reach it.
         self.client: Address = (node.address, free_port())
@@ -62,8 +83,10 @@ class Member:
 
     def start(self, all_members: Sequence[Member], token: str) -> None:
         """Starts it with the data that it has, if it has some."""
-        clients, peers = _url(self.client), _url(self.peer)
+        clients, peers = _url(self.client, self._tls), _url(self.peer)
         options = {
+            **self._more,
+            **(self._tls.options() if self._tls else {}),
             "name": self.name,
             "data-dir": str(self._data),
             "listen-client-urls": clients,
@@ -73,9 +96,13 @@ class Member:
             "initial-cluster": ",".join(f"{one.name}={_url(one.peer)}" for one in all_members),
             "initial-cluster-token": token,
         }
-        words = [str(program()), *(word for name, value in options.items() for word in (f"--{name}", value))]
+        words = [str(program()), *(f"--{name}={value}" for name, value in options.items())]
         with self._log.open("a") as log:
             self.process = self.node.start(words, env=_environment(), stdout=log, stderr=log)
+
+    def wipe(self) -> None:
+        assert self.process and self.process.poll() is not None, f"{self.name} still runs"
+        shutil.rmtree(self._data)
 
     def healthy(self) -> bool:
         """Returns whether it knows a leader and can write."""
@@ -101,6 +128,12 @@ class Member:
         found = self.call("/v3/kv/range", {"key": _encoded(key), "serializable": serializable}, seconds=seconds)
         return base64.b64decode(found["kvs"][0]["value"]).decode() if found.get("kvs") else None
 
+    def values(self, prefix: str) -> list[str]:
+        """Returns the values of all keys that begin so."""
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        found = self.call("/v3/kv/range", {"key": _encoded(prefix), "range_end": _encoded(end)})
+        return [base64.b64decode(one["value"]).decode() for one in found.get("kvs", [])]
+
     def term(self) -> int:
         """Returns the term for which it leads; 0: it does not lead, or does not answer."""
         if self.process is None or self.process.poll() is not None:
@@ -114,6 +147,8 @@ class Member:
         connection = http.client.HTTPConnection(*self.client)
         with contextlib.closing(connection):
             connection.sock = source.connect(self.client, seconds)
+            if self._tls:
+                connection.sock = self._tls.context().wrap_socket(connection.sock, server_hostname=self.client[0])
             connection.request(method, path, body)
             answer = connection.getresponse()
             text = answer.read().decode()
@@ -126,9 +161,9 @@ class Member:
 class Etcd:
     """A cluster of members; `etcd` makes it."""
 
-    def __init__(self, folder: Path, nodes: Sequence[Node]) -> None:
+    def __init__(self, folder: Path, nodes: Sequence[Node], tls: Tls | None, more: Mapping[str, str]) -> None:
         self._token = uuid.uuid4().hex
-        self.members = [Member(number, node, folder) for number, node in enumerate(nodes)]
+        self.members = [Member(number, node, folder, tls, more) for number, node in enumerate(nodes)]
 
     @property
     def endpoints(self) -> str:
@@ -163,6 +198,15 @@ class Etcd:
     def cont(self, member: Member) -> None:
         _running(member).send_signal(signal.SIGCONT)
 
+    def wipe(self, other: bool = False) -> None:
+        """Kills all members and starts them without their data; other: as another cluster, with an identity of its
+        own."""
+        for one in self.members:
+            self.kill(one)
+            one.wipe()
+        self._token = uuid.uuid4().hex if other else self._token
+        self.start()
+
     def close(self) -> None:
         """Ends all members. What they have is of no use afterwards, so they are not asked to end."""
         for one in self.members:
@@ -171,13 +215,21 @@ class Etcd:
 
 
 @contextlib.contextmanager
-def etcd(folder: Path, members: int = 1, nodes: Sequence[Node] | None = None) -> Iterator[Etcd]:
-    """Runs a cluster, its data and logs in the folder; nodes: one for each member, else they are on 127.0.0.N."""
+def etcd(
+    folder: Path,
+    members: int = 1,
+    nodes: Sequence[Node] | None = None,
+    *,
+    tls: Tls | None = None,
+    options: Mapping[str, str] | None = None,
+) -> Iterator[Etcd]:
+    """Runs a cluster, its data and logs in the folder; nodes: one for each member, else they are on 127.0.0.N; options:
+    more of etcd's, by name."""
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as ending:
         own = nodes if nodes is not None else list(ending.enter_context(LoopbackNodes(members)))
         assert len(own) == members, "a node for each member"
-        cluster = Etcd(folder, own)
+        cluster = Etcd(folder, own, tls, options or {})
         ending.callback(cluster.close)
         cluster.start()
         yield cluster
@@ -194,8 +246,8 @@ def _environment() -> dict[str, str]:
     return {**kept, "ETCD_UNSUPPORTED_ARCH": "arm64"} if platform.machine() == "aarch64" else kept
 
 
-def _url(address: Address) -> str:
-    return f"http://{address[0]}:{address[1]}"
+def _url(address: Address, tls: Tls | None = None) -> str:
+    return f"{'https' if tls else 'http'}://{address[0]}:{address[1]}"
 
 
 def _encoded(text: str) -> str:

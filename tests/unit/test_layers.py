@@ -29,6 +29,7 @@ FORBIDDEN = {
 #: Where packages of jitc lie.
 PACKAGES = {
     "jitc.client_shim": "client_shim",
+    "jitc.etcd": "protos/jitc/etcd",
     "jitc.interpose": "interpose",
     "jitc.ops": "protos/ops",
     "jitc.proxy": "proxy",

@@ -32,6 +32,8 @@ LIBRARIES = {
     "jitc/interpose/lib/libjitc_transport.so", "jitc/proxy/lib/libjitc_boundaries.so",
     "jitc/proxy/lib/libjitc_executor.so",
 }  # fmt: skip
+#: Packages of what protoc makes.
+STUBS = ("jitc/etcd/", "jitc/v1/")
 SIZES = ROOT / "scripts" / "wheel" / "sizes.py"
 RELEASES = runpy.run_path(str(ROOT / "scripts" / "wheel" / "releases.py"))
 #: A native part, as a checkout has it.
@@ -82,8 +84,9 @@ def test_all_python_code_is_in_it(wheel: zipfile.ZipFile) -> None:
         for path in tracked(f"{place}/*.py" if "." not in place else place):
             packed = "jitc/" + str(path.relative_to(ROOT)).replace(place, package, 1)
             assert (packed in names) != packed.startswith("jitc/proxy/commands/pages/"), "that makes pages of docs/"
-    for proto in tracked("protos/jitc/v1/*.proto"):
-        assert {f"jitc/v1/{proto.stem}_pb2.py", f"jitc/v1/{proto.stem}_pb2_grpc.py"} <= names
+    for proto in tracked("protos/jitc/*/*.proto"):
+        package = f"jitc/{proto.parent.name}"
+        assert {f"{package}/{proto.stem}_pb2.py", f"{package}/{proto.stem}_pb2_grpc.py"} <= names
     assert {"jitc/__init__.py", "jitc/__main__.py", "jitc/LICENSE", "jitc/proxy/py.typed"} <= names
     schemas = {f"jitc/proxy/status/{path.name}" for path in tracked("proxy/status/*.schema.json")}
     assert schemas and schemas <= names
@@ -199,7 +202,7 @@ def test_its_tags_and_metadata(out: Path, wheel: zipfile.ZipFile) -> None:
     tags = wheel.read(f"{info}/WHEEL").decode()
     assert "Tag: py3-none-manylinux_2_34_x86_64\n" in tags and "Root-Is-Purelib: false" in tags
     metadata = Parser().parsestr(wheel.read(f"{info}/METADATA").decode())
-    assert set(metadata.get_all("Provides-Extra", [])) == {"torch", "cuda12", "cuda13", "dev"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {"torch", "cluster", "cuda12", "cuda13", "dev"}
     assert (metadata["Requires-Python"], metadata["License-Expression"]) == (">=3.10", "Apache-2.0")
     for name in metadata.get_all("License-File", []):
         assert wheel.read(f"{info}/licenses/{name}")
@@ -210,8 +213,8 @@ def test_stubs_ask_for_no_newer_release_than_the_metadata(wheel: zipfile.ZipFile
     """Stubs refuse to work with older releases of protobuf and grpcio than their generator's."""
     project = (ROOT / "pyproject.toml").read_text()
     allowed = {name: number for name, number in re.findall(r'"(grpcio|protobuf)>=([\d.]+),', project)}
-    stubs = [wheel.read(one).decode() for one in wheel.namelist() if one.startswith("jitc/v1/") and one.endswith(".py")]
-    assert len(stubs) >= 6
+    stubs = [wheel.read(one).decode() for one in wheel.namelist() if one.startswith(STUBS) and one.endswith(".py")]
+    assert len(stubs) >= 8
     asked = {
         "protobuf": {one[1] for text in stubs if (one := re.search(r"# Protobuf Python Version: ([\d.]+)", text))},
         "grpcio": {one[1] for text in stubs if (one := re.search(r"GRPC_GENERATED_VERSION = '([\d.]+)'", text))},
@@ -257,8 +260,8 @@ def test_the_source_distribution_has_what_a_build_needs(out: Path, wheel: zipfil
         assert str(path.relative_to(ROOT)) in files
     assert {"CMakeLists.txt", "pyproject.toml", "LICENSE", "NOTICE", "README.md", "PKG-INFO"} <= set(files)
     for one in wheel.namelist():
-        if one.startswith("jitc/v1/"):
-            assert files[one.replace("jitc/v1", "protos/jitc/v1", 1)] == wheel.read(one), "the stubs come along"
+        if one.startswith(STUBS):
+            assert files[f"protos/{one}"] == wheel.read(one), "the stubs come along"
     strange = [one for one in files if one.startswith(("tests", "docs", ".", "build")) or one.endswith(".so")]
     assert strange == ["docs/man/generated_jitc-proxyd.1", "docs/man/generated_jitc.1"]
 

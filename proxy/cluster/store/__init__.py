@@ -1,0 +1,1 @@
+"""The store that the nodes of a cluster share, and its engines."""

@@ -1,0 +1,1 @@
+"""Engines: each reaches one kind of store. See ../README.md."""

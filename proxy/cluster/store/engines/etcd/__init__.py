@@ -1,0 +1,1 @@
+"""The engine that reaches etcd. See ../../README.md."""
