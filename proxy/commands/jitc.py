@@ -18,6 +18,7 @@ from typing import Any
 from jitc.ops.options.values import Number
 
 from ..common import paths
+from .cluster.command import add_cluster
 from .doctor.command import add_doctor
 from .installed.completion import SHELLS
 from .options import FAILED, CommandError, complain, new_file, number
@@ -119,6 +120,7 @@ def parser() -> Parser:
         _add_demo,
         add_questions,
         add_gpu,
+        add_cluster,
         add_doctor,
         _add_version,
         _add_preload_path,

@@ -1,9 +1,9 @@
 """gRPC channels, stubs and options in one typed place (generated stubs carry no types).
 
-Called by: the service, the worker, the command line. Promises: unix sockets only; proxy settings of the environment
-have no effect; both sides have the same size limits; a server limits its connections, and closes those that never speak
-HTTP/2 or have not called for a while; an exception in a call ends that call, with one line, and a request that does not
-parse is refused.
+Called by: the service, the worker, the command line; ../cluster/peers, which has servers and channels of its own.
+Promises: unix sockets only; proxy settings of the environment have no effect; both sides have the same size limits; a
+server limits its connections, and closes those that never speak HTTP/2 or have not called for a while; an exception in
+a call ends that call, with one line, and a request that does not parse is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import grpc
 
-from jitc.v1 import control_pb2_grpc, worker_pb2_grpc
+from jitc.v1 import bridge_pb2_grpc, control_pb2_grpc, peer_pb2_grpc, worker_pb2_grpc
 
 from .paths import PROTOCOL_VERSION
 from .printable import printable
@@ -73,7 +73,7 @@ def serve(
     server = grpc.server(
         ThreadPoolExecutor(THREADS, "jitc-rpc"),
         handlers=handlers,
-        interceptors=[_OneLine()],
+        interceptors=[OneLine()],
         options=[
             *((name, largest if name == _RECEIVE else value) for name, value in SERVER_OPTIONS),
             ("grpc.max_allowed_incoming_connections", most),
@@ -86,7 +86,7 @@ def serve(
     return server
 
 
-class _OneLine(grpc.ServerInterceptor):  # type: ignore[type-arg]
+class OneLine(grpc.ServerInterceptor):  # type: ignore[type-arg]
     """Reports an exception in a call to its caller, and to the log, in one line."""
 
     def intercept_service(self, continuation: Any, details: Any) -> Any:
@@ -158,6 +158,18 @@ def worker(channel: grpc.Channel) -> Any:
     return worker_pb2_grpc.WorkerStub(channel)  # type: ignore[no-untyped-call]
 
 
+def peer(channel: grpc.Channel) -> Any:
+    return peer_pb2_grpc.PeerStub(channel)  # type: ignore[no-untyped-call]
+
+
+def bridge(channel: grpc.Channel) -> Any:
+    return bridge_pb2_grpc.BridgeStub(channel)  # type: ignore[no-untyped-call]
+
+
+def frames(channel: grpc.Channel) -> Any:
+    return bridge_pb2_grpc.FramesStub(channel)  # type: ignore[no-untyped-call]
+
+
 def add_node(servicer: object, server: grpc.Server) -> None:
     control_pb2_grpc.add_NodeServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
 
@@ -168,6 +180,18 @@ def add_admin(servicer: object, server: grpc.Server) -> None:
 
 def add_coordinator(servicer: object, server: grpc.Server) -> None:
     control_pb2_grpc.add_CoordinatorServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
+
+
+def add_peer(servicer: object, server: grpc.Server) -> None:
+    peer_pb2_grpc.add_PeerServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
+
+
+def add_bridge(servicer: object, server: grpc.Server) -> None:
+    bridge_pb2_grpc.add_BridgeServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
+
+
+def add_frames(servicer: object, server: grpc.Server) -> None:
+    bridge_pb2_grpc.add_FramesServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
 
 
 def status_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str]:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from . import schema, tables
+from .cluster import Cluster
 from .demo import Demo
 from .doctor import Doctor
 from .node import Status
@@ -22,19 +23,22 @@ PAGE = FOLDER.parents[1] / "docs" / "cli.md"
 #: Documents of commands, by the command.
 DOCUMENTS: dict[str, type] = {
     "status": Status, "report": Report, "validate": Validation, "version": Version, "support-bundle": SupportBundle,
-    "demo": Demo, "doctor": Doctor,
+    "demo": Demo, "doctor": Doctor, "cluster": Cluster,
 }  # fmt: skip
+#: The command, where its name is not that of the document.
+COMMANDS = {"cluster": "cluster show"}
 #: Tables of the page, by the name in their marks.
 TABLES: dict[str, type] = {
     "status": Status, "recoveries": Recovery, "validations": Validation, "divergences": Divergence, "races": Race,
     "injected": Injected, "version": Version, "support-bundle": SupportBundle, "demo": Demo, "doctor": Doctor,
+    "cluster": Cluster,
 }  # fmt: skip
 
 
 def outputs() -> dict[Path, str]:
     """Returns each file with its text."""
     found = {
-        FOLDER / f"generated_{name}.schema.json": schema.schema(model, f"jitc {name} --json")
+        FOLDER / f"generated_{name}.schema.json": schema.schema(model, f"jitc {COMMANDS.get(name, name)} --json")
         for name, model in DOCUMENTS.items()
     }
     return found | {PAGE: tables.page(PAGE.read_text(), TABLES)}

@@ -1,0 +1,1 @@
+"""Certificates of nodes, links between their services, the Peer service, and beats."""

@@ -1,0 +1,84 @@
+"""Texts of `jitc cluster`: what it has made, and the commands that come next.
+
+Called by: command.py. Promise: a command that is printed can be copied to a shell, whatever characters a folder has;
+words to be replaced are in capitals.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from ...cluster.peers import der
+from ...cluster.peers.identity import FILES
+from ...status.cluster import Certificate, Cluster
+from .certificates import EXPIRED, GOOD, SOON
+
+PORT = 7431
+AFTER_RENEWAL = "services that run take a new certificate within seconds; the old one holds until then"
+_WORDS = {SOON: "renew it soon", EXPIRED: "EXPIRED"}
+
+
+def made_authority(folder: Path, made: der.Certificate) -> str:
+    return (
+        f"made the CA ({made.name}) in {folder}, until {der.day(made.ends)}\n"
+        f"keep {folder / 'ca.key'} secret: it makes nodes of this cluster\n"
+        f"next, for each node:\n  {_command('jitc', 'cluster', 'add', 'NODE', *_folder_words(folder))}"
+    )
+
+
+def made_node(node: str, place: Path) -> str:
+    return (
+        f"made the certificate of node {node} in {place}, until {_ends(place)}\n"
+        f"bring it to the node, whose address is HOST:\n  {_copied(place)}\n"
+        f"start the node's service there:\n"
+        f"  jitc-proxyd --cluster etcd://STORE:2379 --node {node} --peer-address HOST:{PORT}"
+    )
+
+
+def renewed_node(node: str, place: Path) -> str:
+    return (
+        f"renewed the certificate of node {node}, until {_ends(place)}\n"
+        f"bring it to the node, whose address is HOST:\n  {_copied(place)}"
+    )
+
+
+def cluster(found: Cluster) -> str:
+    """Returns the table of `show`."""
+    rows = [("", "until", "days left", ""), _row("CA", found.authority)]
+    rows += [_row(f"node {one.name}", one) for one in found.nodes]
+    widths = [max(len(row[at]) for row in rows) for at in range(3)]
+    lines = [f"{found.authority.name} in {found.folder}"]
+    for name, ends, days, state in rows:
+        lines.append(f"{name:<{widths[0]}}  {ends:<{widths[1]}}  {days:>{widths[2]}}  {state}".rstrip())
+    return "\n".join(lines if found.nodes else [*lines, "no nodes yet; `jitc cluster add NODE` makes one"])
+
+
+def _row(name: str, one: Certificate) -> tuple[str, str, str, str]:
+    ends = "" if one.ends is None else der.day(one.ends)
+    days = "" if one.days_left is None else str(one.days_left)
+    word = _WORDS.get(one.state, one.state if one.state != GOOD else "")
+    return name, ends, days, f"{word}: {one.reason}" if one.reason else word
+
+
+def _ends(place: Path) -> str:
+    return der.day(der.from_pem((place / "node.pem").read_bytes()).ends)
+
+
+def _copied(place: Path) -> str:
+    """Returns the command that brings a node's files to the node, with their modes."""
+    root = os.geteuid() == 0
+    folder = "/etc/jitc/peer" if root else "${XDG_CONFIG_HOME:-$HOME/.config}/jitc/peer"
+    there = f'mkdir -p -m 700 "{folder}" && tar -C "{folder}" -x'
+    return f"{_command('tar', '-C', str(place), '-c', *FILES)} | ssh HOST {shlex.quote(there)}"
+
+
+def _folder_words(folder: Path) -> tuple[str, ...]:
+    from ...cluster.peers.names import authority_folder
+
+    return () if folder == authority_folder() else ("--folder", str(folder))
+
+
+def _command(*words: str) -> str:
+    return shlex.join(words)
