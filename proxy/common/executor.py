@@ -124,9 +124,13 @@ def load(path: Path) -> ctypes.CDLL:
         "jitc_executor_release": (None, [ctypes.c_void_p]),
         "jitc_board_bytes": (u64, []),
         "jitc_board_clear": (ctypes.c_int, [text, ctypes.c_uint32]),
+        "jitc_board_enter": (ctypes.c_int, [text, ctypes.c_uint32, u64, u64, ctypes.c_char_p, ctypes.c_size_t]),
+        "jitc_board_begin": (ctypes.c_int, [text, ctypes.c_uint32, u64, ctypes.POINTER(u64)]),
+        "jitc_board_leave": (ctypes.c_int, [text, ctypes.c_uint32]),
         "jitc_segment_bytes": (u64, [ctypes.c_uint32]),
         "jitc_segment_mark": (ctypes.c_int, [text, u64]),
         "jitc_segment_absent": (ctypes.c_int, [text, ctypes.c_uint32, text]),
+        "jitc_segment_cut": (ctypes.c_int, [text, text]),
         "jitc_segment_left": (ctypes.c_int, [text, ctypes.c_uint32, ctypes.POINTER(ctypes.c_uint16)]),
     }
     for name, (result, arguments) in signatures.items():
@@ -222,6 +226,8 @@ class Shared:
     mark_segment: Callable[[str, int], None]
     #: Path of a segment, rank, why: marks the rank as one that takes no further part.
     mark_absent: Callable[[str, int, str], None]
+    #: Path of a segment, why: has ranks here fail that wait for ranks of other nodes.
+    cut_segment: Callable[[str, str], None]
     #: Path of a segment, number of ranks: how often each has let go of it, modulo 65,536.
     ranks_left: Callable[[str, int], list[int]]
 
@@ -245,6 +251,7 @@ def shared(path: Path) -> Shared:
         clear_slot=lambda board, slot: check(lib.jitc_board_clear(board.encode(), slot)),
         mark_segment=lambda segment, identity: check(lib.jitc_segment_mark(segment.encode(), identity)),
         mark_absent=lambda segment, rank, why: check(lib.jitc_segment_absent(segment.encode(), rank, why.encode())),
+        cut_segment=lambda segment, why: check(lib.jitc_segment_cut(segment.encode(), why.encode())),
         ranks_left=ranks_left,
     )
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     import ctypes
 
 PROTOCOL_VERSION = 4
-#: Of the board that workers share (proxy/native/base/shared/board.h); a test remembers the layout that it stands for.
-BOARD_VERSION = 7
+#: Of what workers share: the board (proxy/native/base/shared/board.h), and segments of communicators; a test remembers
+#: the layout that it stands for.
+BOARD_VERSION = 8
 #: Of the journal (`Journal::kFormat`), likewise.
 JOURNAL_VERSION = 13
 #: Of what a service asks of workers that another one has started (worker.proto): of its Assign, since 2; they have

@@ -5,9 +5,10 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/error.h"
 #include "device/common/shared_segment.h"
-#include "device/cuda/nccl/nccl_bootstrap.h"
-#include "device/software/segment/segment.h"
+#include "device/cuda/nccl/bootstrap_mirror.h"
+#include "device/software/segment/mirror.h"
 
 namespace jitc {
 
@@ -18,9 +19,16 @@ struct Kind {
   std::shared_ptr<void> (*open)(const Libraries&, int ordinal, std::string& error);
   std::unique_ptr<Backend> (*make)(const BackendOptions&, ExecutionSink&, CommunicatorSegments&, ImageSource&,
                                    std::string&);
+  std::unique_ptr<device::SegmentMirror> (*mirror)(const device::MirroredSegment&);
 };
-constexpr Kind kKinds[] = {{"software", nullptr, make_software_backend},
-                           {"cuda", open_cuda_gpu, make_cuda_backend}};
+
+template <class Mirror>
+std::unique_ptr<device::SegmentMirror> mirror_of(const device::MirroredSegment& segment) {
+  return std::make_unique<Mirror>(segment);
+}
+
+constexpr Kind kKinds[] = {{"software", nullptr, make_software_backend, mirror_of<software::Mirror>},
+                           {"cuda", open_cuda_gpu, make_cuda_backend, mirror_of<cuda::BootstrapMirror>}};
 
 const Kind* kind_of(std::string_view name) {
   const auto* const found =
@@ -63,6 +71,16 @@ bool mark_segment(const std::string& path, uint64_t identity, std::string& error
 
 bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error) {
   return device::mark_absent(path, rank, why, error);
+}
+
+bool mark_cut(const std::string& path, const std::string& why, std::string& error) {
+  return device::mark_cut(path, why, error);
+}
+
+std::unique_ptr<device::SegmentMirror> make_mirror(const std::string& name,
+                                                   const device::MirroredSegment& segment) {
+  if (const Kind* const kind = kind_of(name)) return kind->mirror(segment);
+  throw Error("there is no device \"" + name + "\"");
 }
 
 bool ranks_left(const std::string& path, uint32_t ranks, uint16_t* counts, std::string& error) {

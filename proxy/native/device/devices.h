@@ -12,6 +12,11 @@
 
 namespace jitc {
 
+namespace device {
+class SegmentMirror;
+struct MirroredSegment;
+}  // namespace device
+
 /// Returns all device names, quoted, for a message.
 std::string device_names();
 /// Returns whether there is a device of that name.
@@ -37,6 +42,10 @@ uint64_t segment_bytes(uint32_t ranks);
 /// Marks the segment for the node service (device/common/shared_segment.h). False with the reason.
 bool mark_segment(const std::string& path, uint64_t identity, std::string& error);
 bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error);
+bool mark_cut(const std::string& path, const std::string& why, std::string& error);
+/// Makes the mirror of a communicator's segment, of the device with that name (common/mirror/). Throws Error.
+std::unique_ptr<device::SegmentMirror> make_mirror(const std::string& name,
+                                                   const device::MirroredSegment& segment);
 /// Returns how often each rank has released the segment. False with the reason.
 bool ranks_left(const std::string& path, uint32_t ranks, uint16_t* counts, std::string& error);
 

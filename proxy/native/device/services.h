@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/open_file.h"
+#include "base/shared/doorbell.h"
 #include "resources.h"
 
 namespace jitc {
@@ -31,6 +32,8 @@ struct CommunicatorSegment {
   bool superseded = false;
   uint32_t status = 0;  // without a file: cudaError_t and text for the program
   std::string error;
+  /// Rung after ranks that may be on another node; outlives the segment. Null: there is no board.
+  Doorbell* bridge = nullptr;
 };
 
 /// Obtains the segment of a communicator (round trip to the node service).

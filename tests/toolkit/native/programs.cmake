@@ -1,4 +1,4 @@
-# Test programs of the devices, built when a test asks for one (toolkit/native_program.py); included by the top
+# Test programs of the devices and the bridge, built when a test asks for one (toolkit/native_program.py); included by the top
 # CMakeLists.txt where the parts are there that they need.
 #
 # All of them are made of the executor's own objects, so that no device is compiled twice.
@@ -34,6 +34,6 @@ function(jitc_test_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endfunction()
 
-foreach(part conformance registry cuda/native cuda/nccl software/native)
-  add_subdirectory(${CMAKE_SOURCE_DIR}/tests/unit/device/${part} EXCLUDE_FROM_ALL)
+foreach(part device/conformance device/registry device/cuda/native device/cuda/nccl device/software/native bridge/native)
+  add_subdirectory(${CMAKE_SOURCE_DIR}/tests/unit/${part} EXCLUDE_FROM_ALL)
 endforeach()

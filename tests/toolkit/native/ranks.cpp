@@ -12,18 +12,14 @@
 #include <fstream>
 #include <thread>
 
+#include "bridge_server.h"
+#include "bridges.h"
 #include "device/common/shared_segment.h"
 
 namespace jitc::test {
 namespace {
 constexpr uint64_t kSegmentBytes = 256u
                                    << 20;  // more than any device wants; nothing is used before it is touched
-
-std::string memory_file(uint64_t bytes) {
-  const int file = memfd_create("jitc-test", 0);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) throw Failure{"memfd"};
-  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
-}
 
 void* shared_memory(size_t bytes) {
   void* const got = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -32,24 +28,39 @@ void* shared_memory(size_t bytes) {
 }
 }  // namespace
 
+Segments::Segments() : bridges_(BridgeServer::of_environment(kSegmentBytes)) {}
+
+Segments::~Segments() = default;
+
+Segments::Places Segments::make_places() const {
+  Places places(bridges_ ? bridges_->nodes() : 1);
+  for (std::string& path : places) path = memory_file(kSegmentBytes);
+  return places;
+}
+
+const std::string& Segments::place_of(const Places& places, uint32_t rank) const {
+  return places[rank % places.size()];
+}
+
 void Segments::make(const std::array<uint8_t, 128>& id, int epochs) {
-  for (int epoch = 0; epoch < epochs; ++epoch) known_[{id, epoch}] = memory_file(kSegmentBytes);
+  for (int epoch = 0; epoch < epochs; ++epoch) known_[{id, epoch}] = make_places();
 }
 
 void Segments::make_spares(size_t count) {
-  for (size_t i = 0; i < count; ++i) spares_.push_back(memory_file(kSegmentBytes));
+  for (size_t i = 0; i < count; ++i) spares_.push_back(make_places());
   void* const shared = shared_memory(4096 + count * sizeof(Entry));
   lock_ = static_cast<std::atomic<uint32_t>*>(shared);
   table_ = reinterpret_cast<Entry*>(static_cast<std::byte*>(shared) + 4096);
 }
 
-CommunicatorSegment Segments::join(const std::array<uint8_t, 128>& id, uint32_t, uint32_t) {
+CommunicatorSegment Segments::join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t rank) {
   ++asked_;
   CommunicatorSegment segment;
   const bool misled = misled_ > 0 && misled_-- > 0;
   segment.superseded = superseded_ && !misled;
-  const std::string path = segment.superseded ? "" : find(id);
-  if (!path.empty()) segment.file = std::make_shared<OpenFile>(path);
+  const Places places = segment.superseded ? Places() : find(id);
+  if (!places.empty()) segment.file = std::make_shared<OpenFile>(place_of(places, rank));
+  if (!places.empty() && bridges_ && !misled) segment.bridge = bridges_->join(places, ranks, rank);
   segment.bytes = kSegmentBytes;
   segment.status = 999;
   segment.error = "nobody knows this communicator";
@@ -67,30 +78,30 @@ void Segments::mislead(int times, const std::string& path, uint64_t identity) {
 
 void Segments::absent(const std::array<uint8_t, 128>& id, uint32_t rank, const std::string& why) {
   std::string error;
-  if (!device::mark_absent(find(id), rank, why, error)) throw Failure{error};
+  if (!device::mark_absent(place_of(find(id), rank), rank, why, error)) throw Failure{error};
 }
 
 bool Segments::blank(const std::array<uint8_t, 128>& id) {
   std::vector<char> content(1u << 20);
-  std::ifstream(find(id), std::ios::binary)
+  std::ifstream(find(id).front(), std::ios::binary)
       .read(content.data(), static_cast<std::streamsize>(content.size()));
   return std::all_of(content.begin(), content.end(), [](char byte) { return byte == 0; });
 }
 
-std::string Segments::find(const std::array<uint8_t, 128>& id) {
+Segments::Places Segments::find(const std::array<uint8_t, 128>& id) {
   const int epoch = epoch_;
   if (const auto found = known_.find({id, epoch}); found != known_.end()) return found->second;
-  std::string path;
+  Places places;
   if (table_) {
     while (lock_->exchange(1)) std::this_thread::yield();
-    for (size_t i = 0; i < spares_.size() && path.empty(); ++i) {
+    for (size_t i = 0; i < spares_.size() && places.empty(); ++i) {
       if (table_[i].used && (table_[i].id != id || table_[i].epoch != epoch)) continue;
       table_[i] = {id, epoch, 1};
-      path = spares_[i];
+      places = spares_[i];
     }
     lock_->store(0);
   }
-  return path;
+  return places;
 }
 
 std::array<uint8_t, 128> unique_id(uint8_t value) {

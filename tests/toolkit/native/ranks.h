@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,15 @@
 
 namespace jitc::test {
 
+class BridgeServer;
+
 /// Hands out segments by unique id and epoch: memory files of the process that made it, inherited by fork.
+/// With JITC_TEST_NODES each of so many nodes has segments of its own, and a process between them has their
+/// bridges (bridge_server.h); ranks go to the nodes in turn.
 class Segments final : public CommunicatorSegments {
  public:
+  Segments();
+  ~Segments() override;
   CommunicatorSegment join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) override;
   /// Says, as the service does, that the rank does nothing any more in a communicator that was made here.
   void absent(const std::array<uint8_t, 128>& unique_id, uint32_t rank, const std::string& why);
@@ -41,9 +48,15 @@ class Segments final : public CommunicatorSegments {
     int epoch;
     uint32_t used;
   };
-  std::map<std::pair<std::array<uint8_t, 128>, int>, std::string> known_;
-  std::vector<std::string> spares_;
-  std::string find(const std::array<uint8_t, 128>& unique_id);
+  /// Paths by node.
+  using Places = std::vector<std::string>;
+  Places make_places() const;
+  Places find(const std::array<uint8_t, 128>& unique_id);
+  const std::string& place_of(const Places& places, uint32_t rank) const;
+
+  std::unique_ptr<BridgeServer> bridges_;  // none: all ranks are on one node
+  std::map<std::pair<std::array<uint8_t, 128>, int>, Places> known_;
+  std::vector<Places> spares_;
   std::atomic<int> epoch_{0}, asked_{0};
   std::atomic<bool> superseded_{false};
   std::atomic<int> misled_{0};

@@ -33,8 +33,18 @@ def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
 @pytest.mark.parametrize(("device", "shuffle"), [("software", "0"), ("cuda", "0"), ("software", SEED)])
 def test_case(program: Path, device: str, shuffle: str, case: str, tmp_path: Path) -> None:
     """shuffle: the seed of delays, which change nothing that a device promises; 0: none."""
-    log = tmp_path / "log"
-    run_case(program, case, fake_environment(log) | {"JITC_TEST_DEVICE": device, "JITC_TEST_SHUFFLE": shuffle})
+    check(program, case, tmp_path / "log", {"JITC_TEST_DEVICE": device, "JITC_TEST_SHUFFLE": shuffle})
+
+
+@pytest.mark.parametrize("case", [one for one in PROGRAM.cases() if one.startswith("collective")])
+@pytest.mark.parametrize(("device", "nodes"), [("software", "2"), ("cuda", "2"), ("software", "3")])
+def test_case_over_nodes(program: Path, device: str, nodes: str, case: str, tmp_path: Path) -> None:
+    """nodes: each rank's neighbours are on other ones, with a bridge between them."""
+    check(program, case, tmp_path / "log", {"JITC_TEST_DEVICE": device, "JITC_TEST_NODES": nodes})
+
+
+def check(program: Path, case: str, log: Path, environment: dict[str, str]) -> None:
+    run_case(program, case, fake_environment(log) | environment)
     calls = [call for call in fake_calls(log) if not call.runs]
-    assert bool(calls) == (device == "cuda")
+    assert bool(calls) == (environment["JITC_TEST_DEVICE"] == "cuda")
     assert not leaks(calls)

@@ -93,11 +93,12 @@ class Recoveries:
             for number, one in positions.items()
         }
         group: Any = [
-            SimpleNamespace(number=n, gpu=n - 1, label=lambda n=n: f"rank {n - 1}") for n in sorted(positions)
+            SimpleNamespace(number=n, gpu=n - 1, node="", label=lambda n=n: f"rank {n - 1}") for n in sorted(positions)
         ]
         calls: Any = self.calls
         shared = SimpleNamespace(segment_bytes=lambda ranks: 4096 * ranks)
-        memory: Any = SimpleNamespace(transfer_memory=self.calls.transfer_memories.make, shared=shared)
+        memories = self.calls.transfer_memories
+        memory: Any = SimpleNamespace(transfer_memory=lambda name, size, _: memories.make(name, size), shared=shared)
         transfers = Transfers(calls, memory)
         restore = Restore(calls, transfers, group, positions, self.epoch)
         decision = decide(positions, peer_mode)

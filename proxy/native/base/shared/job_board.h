@@ -1,25 +1,31 @@
 // State on which the ranks of a job agree, in memory that they share: one slot per session. They agree on the
 // newest boundaries that belong together (tally.h), and wait for each other before an optimizer step.
 //
-// Called by: sessions. Promise: all fields are atomics; a worker that changes something that others wait for
-// rings the doorbell (a futex). A group: the sessions that communicators connect, directly or through others,
-// and those that Resume names. Nothing here is specific to one node: such state is on the other part of the
-// board (node_board.h).
+// A job may have sessions on other nodes: each of them has a *mirror slot* here, which the node service
+// enters and the bridge keeps up to date (proxy/native/bridge). Readers see no difference.
+//
+// Called by: sessions; the service and the bridge, for mirror slots. Promise: all fields are atomics; a
+// worker that changes something that others wait for rings the doorbell (a futex), and that of the bridge, if
+// there is one. A group: the sessions that communicators connect, directly or through others, and those that
+// Resume names. Nothing here is specific to one node: such state is on the other part of the board
+// (node_board.h).
 #pragma once
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "base/shared/doorbell.h"
 #include "base/tally.h"
 
 namespace jitc {
 
 struct alignas(64) JobSlot {
-  std::atomic<uint64_t> session;  // 0: free
-  std::atomic<uint64_t> epoch;
+  std::atomic<uint64_t> session;      // 0: free
+  std::atomic<uint64_t> epoch;        // of its newest Resume: in an epoch, the next three only grow
   std::atomic<uint64_t> prepared;     // newest boundary whose copies are complete
   std::atomic<uint64_t> reached;      // optimizer steps whose begin is reached, with the copies before it
   std::atomic<uint64_t> begun;        // optimizer steps that have changed state
@@ -29,6 +35,12 @@ struct alignas(64) JobSlot {
   std::atomic<uint32_t> communicators;  // names in use (JobNames), free ones among them
 };
 static_assert(sizeof(JobSlot) == 64);
+
+/// Counters of a slot, as they were or shall be.
+struct JobCounters {
+  uint64_t prepared = 0, reached = 0, begun = 0, unskippable = 0, alone = 0;
+  bool operator==(const JobCounters&) const = default;
+};
 
 /// Names (tally.h) of the communicators that a slot's session belongs to, and of those that it has left and
 /// may roll back to. 0: free.
@@ -44,6 +56,13 @@ struct JobHistory {
 };
 static_assert(sizeof(JobHistory) == 1 << 20);
 
+struct JobDoorbells {
+  alignas(64) std::atomic<uint32_t> ranks;    // of all sessions on this node: a futex
+  alignas(64) std::atomic<uint32_t> bridged;  // 1: a bridge shows slots to other nodes
+  alignas(64) Doorbell bridge;
+};
+static_assert(sizeof(JobDoorbells) <= 4096);
+
 class JobBoard {
  public:
   static constexpr uint32_t kSlots = 256;
@@ -56,10 +75,13 @@ class JobBoard {
   explicit JobBoard(std::byte* memory) : memory_(memory) {}
 
   JobSlot& slot(uint32_t index) const { return reinterpret_cast<JobSlot*>(memory_)[index]; }
-  /// Notes that the slot's session belongs to the communicator. Returns false if there is no place left.
+  /// Notes that the slot's session belongs to the communicator. Returns false if there is no place left. Any
+  /// process.
   bool join(uint32_t slot, uint64_t communicator) const;
   /// Notes that the communicator connects the session with no other any more.
   void part(uint32_t slot, uint64_t communicator) const;
+  /// Returns the names in use.
+  std::vector<uint64_t> names(uint32_t slot) const;
   /// Returns the slots of the group that the slot belongs to, itself included.
   std::vector<uint32_t> group(uint32_t slot, const std::vector<uint32_t>& named) const;
   /// Returns the smallest value of a counter over the slots.
@@ -69,24 +91,51 @@ class JobBoard {
   bool show(uint32_t slot, const RankHistory& history) const;
   /// Returns the history shown; nothing if none can be read now.
   std::optional<RankHistory> history(uint32_t slot) const;
+  /// Shows a history by its words, at most JobHistory::kWords; none: readers find nothing.
+  void show_words(uint32_t slot, std::span<const uint64_t> words) const;
+  /// A history's words, and the revision that another one would have changed.
+  struct Shown {
+    uint64_t revision = 0;
+    std::vector<uint64_t> words;
+  };
+  /// Returns the history shown; nothing if it is being written.
+  std::optional<Shown> shown(uint32_t slot) const;
+  /// Returns the revision alone.
+  uint64_t revision(uint32_t slot) const { return history_of(slot).revision.load(); }
   /// Takes the session out of its group.
   void leave(uint32_t slot) const;
 
+  // Mirror slots.
+  /// Gives the slot to a session of another node, with what is known of it: all else is 0. If the slot is
+  /// that session's already, only names are added. Returns false if there is no place left for them.
+  bool enter(uint32_t slot, uint64_t session, uint64_t epoch, std::span<const uint64_t> names) const;
+  /// Sets the slot to the begin of an epoch: counters exactly, even if they are lower, and no history. No
+  /// other process writes to the slot meanwhile.
+  void begin_epoch(uint32_t slot, uint64_t epoch, const JobCounters& counters) const;
+
   /// Returns the doorbell, to be read before the slots. wait returns once it has rung, or after the time.
-  uint32_t doorbell() const { return doorbell_word().load(); }
+  uint32_t doorbell() const { return doorbells().ranks.load(); }
+  /// Rings the doorbell of the sessions here, and the bridge's.
   void ring() const;
+  /// Rings that of the sessions here alone.
+  void wake() const;
   void wait(uint32_t seen, int milliseconds) const;
+
+  /// Returns the bridge's doorbell, which ranks of communicators ring as well.
+  Doorbell& bridge() const { return doorbells().bridge; }
+  /// Says whether there is a bridge. Rings before that are lost: it looks at the slots afterwards.
+  void set_bridged(bool bridged) const { doorbells().bridged.store(bridged); }
+  /// Rings the bridge's doorbell, if there is one.
+  void tell_bridge() const {
+    if (doorbells().bridged.load() != 0) bridge().ring();
+  }
 
  private:
   JobHistory& history_of(uint32_t index) const {
     return reinterpret_cast<JobHistory*>(memory_ + kHistories)[index];
   }
   JobNames& names_of(uint32_t index) const { return reinterpret_cast<JobNames*>(memory_ + kNames)[index]; }
-  /// Returns the names in use.
-  std::vector<uint64_t> names(uint32_t index) const;
-  std::atomic<uint32_t>& doorbell_word() const {
-    return *reinterpret_cast<std::atomic<uint32_t>*>(memory_ + kDoorbell);
-  }
+  JobDoorbells& doorbells() const { return *reinterpret_cast<JobDoorbells*>(memory_ + kDoorbell); }
 
   std::byte* memory_;
 };

@@ -1,18 +1,12 @@
-// See shared_segment.h. A doorbell is a futex shared between processes; sleepers register first, so ringing
-// costs no system call while no thread sleeps.
+// See shared_segment.h.
 #include "shared_segment.h"
 
-#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
-#include <ctime>
 #include <functional>
 
 #include "base/dumps.h"
@@ -27,18 +21,24 @@ bool with_head(const std::string& path, std::string& error, const std::function<
   act(*reinterpret_cast<SegmentHead*>(segment.data() - SharedSegment::size_for(0)));
   return true;
 }
+
+/// Writes a reason that is zero-terminated at any time: its last byte is never written.
+template <size_t kSize>
+void write_reason(std::array<char, kSize>& to, const std::string& why) {
+  to[why.copy(to.data(), kSize - 1)] = 0;
+}
 }  // namespace
 
-void Doorbell::ring() {
-  rung_.fetch_add(1);
-  if (sleepers_.load() != 0) syscall(SYS_futex, &rung_, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+void SegmentHead::leave(uint32_t rank, const std::string& why) {
+  const bool first = std::ranges::none_of(absent, [](const auto& ranks) { return ranks.load() != 0; });
+  if (first) write_reason(reason, why);
+  absent[rank / 64].fetch_or(uint64_t{1} << rank % 64);
 }
 
-void Doorbell::sleep(uint32_t seen, int64_t microseconds) {
-  const timespec time{microseconds / 1000000, microseconds % 1000000 * 1000};
-  sleepers_.fetch_add(1);
-  syscall(SYS_futex, &rung_, FUTEX_WAIT, seen, &time, nullptr, 0);
-  sleepers_.fetch_sub(1);
+void SegmentHead::cut_off(const std::string& why) {
+  if (cut.load() != 0) return;
+  write_reason(cut_reason, why);
+  cut.store(1);
 }
 
 bool SharedSegment::map(const std::string& path, uint64_t announced, uint64_t bytes, std::string& error) {
@@ -98,12 +98,19 @@ bool SharedSegment::take(const CommunicatorSegment& given, uint64_t bytes, std::
   unmap();
   if (!*given.file) return error = "the communicator's segment has been given up", false;
   if (!map(given.file.get(), given.bytes, bytes, error)) return false;
+  bridge_ = given.bridge;
   if (head().identity.load() == given.identity) return true;
   return error = "the communicator's segment is another one", false;
 }
 
 void SharedSegment::refuse_absent() const {
   refuse(kExternalDevice, kCommunicatorEnded, head().reason.data());
+}
+
+void SharedSegment::require_link() const {
+  if (head().cut.load() == 0) return;
+  refuse(kUnknown, "collective-error",
+         "the connection to the other ranks is cut (" + std::string(head().cut_reason.data()) + ")");
 }
 
 SharedSegment::~SharedSegment() {
@@ -123,12 +130,11 @@ bool mark_segment(const std::string& path, uint64_t identity, std::string& error
 bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error) {
   if (rank >= SegmentHead::kMostRanks)
     return error = "there is no rank " + std::to_string(rank) + " in a communicator", false;
-  return with_head(path, error, [&](SegmentHead& head) {
-    const bool first = std::none_of(head.absent.begin(), head.absent.end(),
-                                    [](const auto& ranks) { return ranks.load() != 0; });
-    if (first) head.reason[why.copy(head.reason.data(), head.reason.size() - 1)] = 0;
-    head.absent[rank / 64].fetch_or(uint64_t{1} << rank % 64);
-  });
+  return with_head(path, error, [&](SegmentHead& head) { head.leave(rank, why); });
+}
+
+bool mark_cut(const std::string& path, const std::string& why, std::string& error) {
+  return with_head(path, error, [&](SegmentHead& head) { head.cut_off(why); });
 }
 
 bool ranks_left(const std::string& path, uint32_t ranks, uint16_t* counts, std::string& error) {

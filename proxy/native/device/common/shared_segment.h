@@ -3,9 +3,9 @@
 //
 // It begins with data exchanged by the service and the ranks (`SegmentHead`); the rest belongs to the device
 // and starts as zeros. Promises: a rank that waits for another one learns within a tenth of a second that the
-// other cannot come any more; the service sees when a rank has released the segment. Called by: NcclBootstrap
-// (cuda), Segment (software); mark_segment, mark_absent and ranks_left by the service, through the C
-// interface.
+// other cannot come any more, or not be reached; the service sees when a rank has released the segment.
+// Called by: NcclBootstrap (cuda), Segment (software), mirrors of segments (mirror/); mark_segment,
+// mark_absent, mark_cut and ranks_left by the service, through the C interface.
 #pragma once
 #include <array>
 #include <atomic>
@@ -13,29 +13,20 @@
 #include <cstdint>
 #include <string>
 
+#include "base/shared/doorbell.h"
 #include "device/services.h"
 
 namespace jitc::device {
 
-static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
-
-/// Doorbell in shared memory, one per rank, that others ring on an event for it. Words are sequentially
-/// consistent: data written before ringing is visible to the thread that wakes.
-class Doorbell {
- public:
-  /// Returns the number of rings; read it before looking for events.
-  uint32_t rung() const { return rung_.load(); }
-  void ring();
-  /// Sleeps until the count differs from `seen`, or for the time.
-  void sleep(uint32_t seen, int64_t microseconds);
-
- private:
-  std::atomic<uint32_t> rung_, sleepers_;
-};
-
-/// Head of the segment. The node service writes it, except for `left`.
+/// Head of the segment. The node service writes it, except for `left`; of ranks on other nodes the bridge
+/// does.
 struct SegmentHead {
   static constexpr uint32_t kMostRanks = 1024;
+  /// Notes that the rank is no longer active here.
+  void leave(uint32_t rank, const std::string& why);
+  /// Notes that ranks of other nodes cannot be reached any more. One caller at a time.
+  void cut_off(const std::string& why);
+
   std::atomic<uint64_t> identity;                             // given to each rank that joins, with the file
   std::array<std::atomic<uint64_t>, kMostRanks / 64> absent;  // a bit per rank: it is no longer active here
   std::array<char, 1024> reason;  // of the first rank that is absent, zero-terminated; there before the bit
@@ -43,6 +34,9 @@ struct SegmentHead {
   // that is killed, or older than this field, it stays 0: then a recovery, or the session's end, frees the
   // segment.
   std::array<std::atomic<uint16_t>, kMostRanks> left;
+  std::atomic<uint32_t> bridged;     // 1: some ranks are on other nodes, and a bridge stands in for them
+  std::atomic<uint32_t> cut;         // 1: these cannot be reached any more
+  std::array<char, 256> cut_reason;  // zero-terminated; there before `cut`
 };
 
 class SharedSegment {
@@ -71,11 +65,17 @@ class SharedSegment {
   }
   /// Throws the OpError of a wait for an absent rank, with the service's reason.
   [[noreturn]] void refuse_absent() const;
+  /// Throws OpError (a fault) if ranks of other nodes cannot be reached.
+  void require_link() const;
+  /// Wakes the bridge for ranks of other nodes, after their doorbells were rung.
+  void ring_bridge() const {
+    if (bridge_ && head().bridged.load() != 0) bridge_->ring();
+  }
+  SegmentHead& head() const { return *reinterpret_cast<SegmentHead*>(memory_); }
 
  private:
   static constexpr uint64_t kHead = 4096;
   static_assert(sizeof(SegmentHead) <= kHead);
-  SegmentHead& head() const { return *reinterpret_cast<SegmentHead*>(memory_); }
   /// Maps what the service answered. False with the reason if the file is missing; throws as join does.
   bool take(const CommunicatorSegment& given, uint64_t bytes, std::string& error);
   void unmap();
@@ -83,12 +83,15 @@ class SharedSegment {
   std::byte* memory_ = nullptr;
   uint64_t bytes_ = 0;
   int32_t rank_ = -1;  // this process's rank in the segment
+  Doorbell* bridge_ = nullptr;
 };
 
 /// Gives the segment at the path its identity, before any rank joins. False with the reason.
 bool mark_segment(const std::string& path, uint64_t identity, std::string& error);
 /// Marks the rank as absent in the segment and wakes those that wait for it. False with the reason.
 bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error);
+/// Marks the ranks of other nodes as out of reach: collectives with them fail. False with the reason.
+bool mark_cut(const std::string& path, const std::string& why, std::string& error);
 /// Returns how often each rank has released the segment (SegmentHead::left). False with the reason.
 bool ranks_left(const std::string& path, uint32_t ranks, uint16_t* counts, std::string& error);
 

@@ -1,11 +1,14 @@
 // The C interface (executor_api.h). No exception leaves it: a failure is a negative value and a text.
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "base/error.h"
 #include "device/devices.h"
 #include "executor.h"
+#include "executor/state/communications.h"
 
 struct jitc_executor {
   jitc::Executor executor;
@@ -31,6 +34,11 @@ auto guarded(Work work) -> decltype(work()) {
 template <class Work>
 int done(Work work) {
   return guarded([&] { return work(), 0; });
+}
+
+uint32_t checked(uint32_t slot) {
+  if (slot >= jitc::Board::kSlots) throw jitc::Error("the board has no slot " + std::to_string(slot));
+  return slot;
 }
 
 std::span<const std::byte> bytes(const void* data, size_t size) {
@@ -102,10 +110,35 @@ void jitc_executor_release(char* document) { std::free(document); }
 uint64_t jitc_board_bytes(void) { return jitc::Board::kBytes; }
 
 int jitc_board_clear(const char* path, uint32_t slot) {
+  return done([&] { jitc::Board(path).clear(checked(slot)); });
+}
+
+int jitc_board_enter(const char* path, uint32_t slot, uint64_t session, uint64_t epoch,
+                     const uint8_t* unique_ids, size_t count) {
   return done([&] {
-    if (slot >= jitc::Board::kSlots) throw jitc::Error("the board has no slot " + std::to_string(slot));
-    jitc::Board(path).clear(slot);
+    const jitc::Board board(path);
+    std::vector<uint64_t> names(count);
+    for (size_t i = 0; i < count; ++i) {
+      std::array<uint8_t, 128> id;
+      std::memcpy(id.data(), unique_ids + i * id.size(), id.size());
+      names[i] = jitc::communicator_name(id);
+    }
+    if (session == 0) throw jitc::Error("a session has a number");
+    if (!board.job.enter(checked(slot), session, epoch, names))
+      throw jitc::Error("the board has no place for more communicators of session " +
+                        std::to_string(session));
   });
+}
+
+int jitc_board_begin(const char* path, uint32_t slot, uint64_t epoch, const uint64_t counters[4]) {
+  return done([&] {
+    const jitc::JobCounters exactly{counters[0], counters[1], counters[2], counters[3], 0};
+    jitc::Board(path).job.begin_epoch(checked(slot), epoch, exactly);
+  });
+}
+
+int jitc_board_leave(const char* path, uint32_t slot) {
+  return done([&] { jitc::Board(path).job.leave(checked(slot)); });
 }
 
 uint64_t jitc_segment_bytes(uint32_t ranks) { return jitc::segment_bytes(ranks); }
@@ -121,6 +154,13 @@ int jitc_segment_absent(const char* path, uint32_t rank, const char* why) {
   return done([&] {
     std::string error;
     if (!jitc::mark_absent(path, rank, why, error)) throw jitc::Error(error);
+  });
+}
+
+int jitc_segment_cut(const char* path, const char* why) {
+  return done([&] {
+    std::string error;
+    if (!jitc::mark_cut(path, why, error)) throw jitc::Error(error);
   });
 }
 

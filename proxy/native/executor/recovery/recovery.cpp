@@ -37,8 +37,7 @@ Position Recovery::fence(uint64_t epoch) {
   }
   life.epoch = epoch;
   parts_.boundaries.stop_after(0);
-  JobSlot& slot = core_.slot();
-  slot.epoch.store(epoch);
+  const JobSlot& slot = core_.slot();  // whose epoch begins with Resume: a roll-back lowers its counters
   const Counters& at = core_.at;
   Position position{at.committed,
                     at.prepared,

@@ -18,10 +18,10 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
     load();
   } else {
     core_.board.leave(request.slot);
+    core_.slot().epoch.store(request.epoch);
     checkpoints_.pairing.show(checkpoints_.boundaries());
   }
   core_.board.enter(request.slot, request.session);
-  core_.slot().epoch.store(request.epoch);
   core_.life.accepting = !request.rebuild;
   dispatcher_.start();
 }
@@ -156,6 +156,7 @@ CommunicatorSegment Session::join(const std::array<uint8_t, 128>& unique_id, uin
   Lifecycle& life = core_.life;
   const uint64_t epoch = life.epoch;
   CommunicatorSegment segment = core_.host.join(core_.request.session, unique_id, ranks, rank, epoch);
+  segment.bridge = &core_.board.job.bridge();
   if (!segment.superseded) return segment;
   Lifecycle::Lock lock(life.mutex);
   life.changed.wait(lock, [&] { return life.epoch != epoch || !life.runs() || life.stop; });

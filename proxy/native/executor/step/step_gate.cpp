@@ -50,6 +50,7 @@ bool StepGate::at_step_begin(const ops::StepBegin& op, bool waits) {
     issued.step_waits = issued.step_collectives = issued.step_allocations = 0;
     core_.slot().begun.store(step);
   }
+  core_.board.job.tell_bridge();
   issuer_.step_begins();
   const bool was_quiet = issued.quiet;
   issuer_.issue(op.header);

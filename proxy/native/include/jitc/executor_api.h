@@ -80,11 +80,21 @@ JITC_API void jitc_executor_release(char*);
  * through it. */
 JITC_API uint64_t jitc_board_bytes(void);
 JITC_API int jitc_board_clear(const char* path, uint32_t slot);
+/* Mirror slots, of sessions on other nodes (bridge_api.h has the order of calls). enter: the slot belongs to
+ * the session, in the communicators with these unique ids (128 bytes each); all else is 0. If it is that
+ * session's already, only communicators are added. begin: at a fence, sets epoch and counters (prepared,
+ * reached, begun, unskippable), exactly. leave: frees the slot. */
+JITC_API int jitc_board_enter(const char* path, uint32_t slot, uint64_t session, uint64_t epoch,
+                              const uint8_t* unique_ids, size_t count);
+JITC_API int jitc_board_begin(const char* path, uint32_t slot, uint64_t epoch, const uint64_t counters[4]);
+JITC_API int jitc_board_leave(const char* path, uint32_t slot);
 JITC_API uint64_t jitc_segment_bytes(uint32_t ranks);
 /* Sets the identity of the segment, before any rank joins. */
 JITC_API int jitc_segment_mark(const char* path, uint64_t identity);
 /* Marks the rank as inactive in the segment: ranks that wait for it give up, with the text. */
 JITC_API int jitc_segment_absent(const char* path, uint32_t rank, const char* why);
+/* Marks the ranks of other nodes as out of reach: collectives with them fail, with the text. */
+JITC_API int jitc_segment_cut(const char* path, const char* why);
 /* Counts how often each of so many ranks has released the segment, modulo 65,536. */
 JITC_API int jitc_segment_left(const char* path, uint32_t ranks, uint16_t* counts);
 #ifdef __cplusplus

@@ -16,10 +16,15 @@ bool is_cuda() {
   return device == "cuda";
 }
 
+CommunicatorSegments& segments_of(const Options& options) {
+  if (options.segments) return *options.segments;
+  static Segments none;
+  return none;
+}
+
 std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink, std::string& error) {
-  static Segments no_segments;
   static NoImages no_images;
-  CommunicatorSegments& segments = options.segments ? *options.segments : no_segments;
+  CommunicatorSegments& segments = segments_of(options);
   BackendOptions wanted{};
   wanted.address_base = kBase + options.slot * kRange;
   wanted.address_bytes = kRange;

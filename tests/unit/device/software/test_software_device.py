@@ -16,6 +16,8 @@ pytestmark = TIMEOUT
 SEED = os.environ.get("JITC_TEST_SHUFFLE", "1")
 #: Cases without streams, or with so much work that no delay shows.
 UNSHUFFLED = ("memory", "pages", "steady", "shuffle", "collective_larger", "crew")
+#: Cases of communicators, whose ranks may be on several nodes.
+OF_RANKS = ("collective", "abort", "join", "link", "split")
 #: Cases that race in the program's own memory on purpose: ThreadSanitizer sees it too.
 RACING = "order_"
 
@@ -38,6 +40,12 @@ def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
 @pytest.mark.parametrize("case", PROGRAM.cases())
 def test_case(program: Path, case: str) -> None:
     run_case(program, case, environment_of(case, "0"))
+
+
+@pytest.mark.parametrize("case", [one for one in PROGRAM.cases() if one.startswith(OF_RANKS)])
+def test_case_over_nodes(program: Path, case: str) -> None:
+    """Each rank's neighbours are on other nodes, with a bridge between them."""
+    run_case(program, case, environment_of(case, "0") | {"JITC_TEST_NODES": "2"})
 
 
 @pytest.mark.parametrize("case", [one for one in PROGRAM.cases() if not one.startswith(UNSHUFFLED)])

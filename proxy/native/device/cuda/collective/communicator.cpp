@@ -141,6 +141,7 @@ Identity Communicator::Keeper::agree_on_split(NcclBootstrap& bootstrap) {
     of_.check_aborted();
     check_goes_on(parent);
     if (bootstrap.missing(round).empty()) break;
+    bootstrap.require_link();
     bootstrap.refuse_absent();
     if (patience.over()) refuse_late(bootstrap.missing(round), of_.context_.hang_seconds);
     bootstrap.sleep(seen, kSleep);
@@ -187,6 +188,7 @@ void Communicator::Keeper::agree(NcclUniqueId& id, std::vector<uint64_t>& tokens
   while (true) {
     const uint32_t seen = of_.bootstrap_->doorbell();
     of_.check_going();
+    of_.bootstrap_->require_link();
     of_.bootstrap_->refuse_absent();
     if (of_.rank() != 0) {
       if (of_.bootstrap_->read(token_, id, tokens)) return;
@@ -213,6 +215,7 @@ bool Communicator::Keeper::join(const NcclUniqueId& id, const std::vector<uint64
   while (result == kNcclInProgress) {
     const uint32_t seen = of_.bootstrap_->doorbell();
     of_.check_going();
+    of_.bootstrap_->require_link();
     of_.bootstrap_->refuse_absent();
     if (patience.over()) refuse(kUnknown, "hung-collective", "the communicator is not made in time");
     if ((result = of_.handle_.result()) != kNcclInProgress) break;
@@ -232,6 +235,7 @@ void Communicator::Keeper::watch() {
     lock.unlock();
     const int found = of_.handle_.result();
     if (of_.cut_) return;
+    of_.bootstrap_->require_link();
     of_.handle_.check(found);
     lock.lock();
   }

@@ -56,8 +56,13 @@ void NcclBootstrap::want() {
 bool NcclBootstrap::wanted() const { return head().wanted.load() != 0; }
 
 void NcclBootstrap::publish(const NcclUniqueId& id, const std::vector<uint64_t>& tokens) {
+  show((head().edition.load() | 1) + 1, id, tokens);
+  ring_all();
+}
+
+void NcclBootstrap::show(uint64_t edition, const NcclUniqueId& id, std::span<const uint64_t> tokens) const {
   Head& to = head();
-  to.edition.fetch_or(1);
+  to.edition.store(edition - 1);
   to.magic.store(kMagic);
   for (size_t i = 0; i < to.id.size(); ++i) {
     uint64_t word;
@@ -65,13 +70,17 @@ void NcclBootstrap::publish(const NcclUniqueId& id, const std::vector<uint64_t>&
     to.id[i].store(word);
   }
   for (uint32_t rank = 0; rank < ranks_; ++rank) slot(rank).published_for.store(tokens[rank]);
-  to.edition.fetch_add(1);
-  ring_all();
+  to.edition.store(edition);
 }
 
 bool NcclBootstrap::read(uint64_t token, NcclUniqueId& id, std::vector<uint64_t>& tokens) const {
+  uint64_t edition = 0;
+  return shown(edition, id, tokens) && tokens[rank_] == token;
+}
+
+bool NcclBootstrap::shown(uint64_t& edition, NcclUniqueId& id, std::vector<uint64_t>& tokens) const {
   const Head& from = head();
-  const uint64_t edition = from.edition.load();
+  edition = from.edition.load();
   if (edition == 0 || edition % 2 == 1 || from.magic.load() != kMagic) return false;
   for (size_t i = 0; i < from.id.size(); ++i) {
     const uint64_t word = from.id[i].load();
@@ -79,7 +88,7 @@ bool NcclBootstrap::read(uint64_t token, NcclUniqueId& id, std::vector<uint64_t>
   }
   tokens.resize(ranks_);
   for (uint32_t rank = 0; rank < ranks_; ++rank) tokens[rank] = slot(rank).published_for.load();
-  return from.edition.load() == edition && tokens[rank_] == token;
+  return from.edition.load() == edition;
 }
 
 uint64_t NcclBootstrap::post(const SplitPost& post) {
@@ -109,7 +118,8 @@ SplitPost NcclBootstrap::post_of(uint32_t rank, uint64_t round) const {
 }
 
 void NcclBootstrap::ring_all() const {
-  for (uint32_t rank = 0; rank < ranks_; ++rank) ring(rank);
+  for (uint32_t rank = 0; rank < ranks_; ++rank) slot(rank).doorbell.ring();
+  memory_.ring_bridge();
 }
 
 }  // namespace jitc::cuda

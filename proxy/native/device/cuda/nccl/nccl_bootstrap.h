@@ -4,15 +4,16 @@
 // The file carries: the ranks present, the ranks that want the communicator now, NCCL's unique id, and the
 // colors of splits. A rank arrives under a token of its own. Rank 0 publishes an id for exactly one set of
 // tokens, so that an abandoned attempt (a fence between two runs of one epoch) cannot mix with the next.
-// Promises: a rank writes only its own slot (rank 0 also the recipients of an id); only sleep() waits. Words
-// are sequentially consistent: this is no hot path, and correctness depends on the order of publication.
-// Called by: Communicator, PeerEndpoint.
+// Promises: a rank writes only its own slot (rank 0 also the recipients of an id), and the bridge those of
+// ranks on other nodes; only sleep() waits. Words are sequentially consistent: this is no hot path, and
+// correctness depends on the order of publication. Called by: Communicator, PeerEndpoint, BootstrapMirror.
 #pragma once
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class NcclBootstrap {
   }
   /// Throws OpError if the service has marked a rank as absent.
   void refuse_absent() const;
+  /// Throws OpError (a fault) if ranks of other nodes cannot be reached.
+  void require_link() const { memory_.require_link(); }
 
   /// Announces this rank under the token (not 0).
   void arrive(uint64_t token);
@@ -67,22 +70,19 @@ class NcclBootstrap {
   SplitPost post_of(uint32_t rank, uint64_t round) const;
 
   uint32_t doorbell() const { return slot(rank_).doorbell.rung(); }
-  void ring(uint32_t rank) const { slot(rank).doorbell.ring(); }
-  void ring_own() const { ring(rank_); }
+  void ring_own() const { slot(rank_).doorbell.ring(); }
   void ring_all() const;
   /// Sleeps until own doorbell differs from `seen`, or for the time.
   void sleep(uint32_t seen, int64_t microseconds) const { slot(rank_).doorbell.sleep(seen, microseconds); }
 
- private:
-  static uint64_t content(uint32_t ranks);
-
-  static constexpr uint64_t kNobody = 0, kRefused = 1;
+  // Layout, for a mirror of it (bootstrap_mirror.h).
+  static constexpr uint64_t kNobody = 0, kRefused = 1;  // tokens
   struct Box {
     std::atomic<uint64_t> color_and_key, sequence;
   };
   struct alignas(64) RankSlot {
-    device::Doorbell doorbell;
-    std::atomic<uint64_t> token;          // 0: not present
+    Doorbell doorbell;
+    std::atomic<uint64_t> token;          // kNobody: not present
     std::atomic<uint64_t> round;          // splits posted
     std::atomic<uint64_t> published_for;  // written by rank 0
     Box boxes[2];                         // of the even and the odd round
@@ -93,11 +93,18 @@ class NcclBootstrap {
     std::atomic<uint64_t> wanted;
     std::array<std::atomic<uint64_t>, sizeof(NcclUniqueId) / 8> id;
   };
-
+  device::SegmentHead& segment_head() const { return memory_.head(); }
   Head& head() const { return *reinterpret_cast<Head*>(memory_.data()); }
   RankSlot& slot(uint32_t rank) const {
     return reinterpret_cast<RankSlot*>(memory_.data() + sizeof(Head))[rank];
   }
+  /// Shows an id for these tokens, by rank.
+  void show(uint64_t edition, const NcclUniqueId& id, std::span<const uint64_t> tokens) const;
+  /// Returns the newest id with its edition and tokens. False: there is none, or it is being written.
+  bool shown(uint64_t& edition, NcclUniqueId& id, std::vector<uint64_t>& tokens) const;
+
+ private:
+  static uint64_t content(uint32_t ranks);
 
   const uint32_t ranks_, rank_;
   device::SharedSegment memory_;

@@ -11,12 +11,8 @@ class CollectiveHandlers {
  public:
   /// crew: used once there are collectives.
   CollectiveHandlers(const Issuer& issuer, const Memory& memory, const device::Residency& residency,
-                     WaitHub& hub, Crew& crew, CommunicatorSegments& segments, double hang_seconds)
-      : issuer_(issuer),
-        memory_(memory),
-        residency_(residency),
-        crew_(crew),
-        communicators_(issuer.sink(), segments, hub, hang_seconds) {}
+                     Crew& crew, const Communicators::Host& host)
+      : issuer_(issuer), memory_(memory), residency_(residency), crew_(crew), communicators_(host) {}
   Communicators& communicators() { return communicators_; }
   const Communicators& communicators() const { return communicators_; }
 

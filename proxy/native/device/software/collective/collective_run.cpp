@@ -29,12 +29,12 @@ class RoundRun : public Run {
   bool advance_within(uint64_t) final {
     if (!rounds_) rounds_.emplace(communicator_, kCollectives);  // only now: its turn has come
     if (!published_) {
-      fill(step_, rounds_->own_box());
-      rounds_->publish(descriptor());
+      const uint64_t used = fill(step_, rounds_->own_box()) * call_.width;
+      rounds_->publish(descriptor(used));
       return published_ = true;
     }
     if (!rounds_->complete()) return false;
-    rounds_->compare(descriptor());
+    rounds_->compare(descriptor(0));
     drain(step_);
     rounds_->next();
     published_ = false;
@@ -46,8 +46,8 @@ class RoundRun : public Run {
   Call& call() final { return call_; }
 
  protected:
-  /// Writes this rank's part of the step into its box.
-  virtual void fill(uint64_t step, std::byte* box) = 0;
+  /// Writes this rank's part of the step into its box. Returns its elements.
+  virtual uint64_t fill(uint64_t step, std::byte* box) = 0;
   /// Reads what this rank needs from all boxes.
   virtual void drain(uint64_t step) = 0;
 
@@ -56,6 +56,11 @@ class RoundRun : public Run {
   bool is_root() const { return call_.item.peer == static_cast<int32_t>(rank()); }
   uint64_t first(uint64_t chunk) const { return std::min(call_.item.count, chunk * chunk_); }
   uint64_t size(uint64_t chunk) const { return first(chunk + 1) - first(chunk); }
+  /// Writes elements of this rank's input to the begin of its box.
+  uint64_t put(std::byte* box, uint64_t from, uint64_t count) const {
+    call_.contribute(box, from, count);
+    return count;
+  }
   std::byte* receive_at(uint64_t element) const { return call_.receive + element * call_.width; }
   void take(uint64_t to, const std::byte* from, uint64_t count) const {
     if (count) std::memcpy(receive_at(to), from, count * call_.width);
@@ -75,9 +80,14 @@ class RoundRun : public Run {
   std::optional<Rounds> rounds_;
 
  private:
-  Descriptor descriptor() const {
-    return {call_.item.kind, call_.item.dtype, call_.item.reduction,
-            call_.item.peer, call_.item.count, step_};
+  Descriptor descriptor(uint64_t used) const {
+    return {.kind = call_.item.kind,
+            .dtype = call_.item.dtype,
+            .reduction = call_.item.reduction,
+            .root = call_.item.peer,
+            .count = call_.item.count,
+            .step = step_,
+            .used = used};
   }
   uint64_t step_ = 0;
   bool published_ = false;
@@ -87,7 +97,7 @@ class SmallAllReduce final : public RoundRun {
  public:
   SmallAllReduce(const Call& call, const Communicator& communicator)
       : RoundRun(call, communicator, kSmall, 1) {}
-  void fill(uint64_t, std::byte* box) override { call_.contribute(box, 0, call_.item.count); }
+  uint64_t fill(uint64_t, std::byte* box) override { return put(box, 0, call_.item.count); }
   void drain(uint64_t) override { reduce_boxes(0, call_.item.count, call_.receive); }
 };
 
@@ -96,11 +106,12 @@ class AllReduce final : public RoundRun {
  public:
   AllReduce(const Call& call, const Communicator& communicator, uint64_t chunk)
       : RoundRun(call, communicator, chunk, 2 * rounds_for(call.item.count, chunk)) {}
-  void fill(uint64_t step, std::byte* box) override {
+  uint64_t fill(uint64_t step, std::byte* box) override {
     const uint64_t chunk = step / 2;
-    if (step % 2 == 0) return call_.contribute(box, first(chunk), size(chunk));
+    if (step % 2 == 0) return put(box, first(chunk), size(chunk));
     const uint64_t begin = slice(chunk, rank()), end = slice(chunk, rank() + 1);
     reduce_boxes(begin, end - begin, box, 1);
+    return end - begin;
   }
   void drain(uint64_t step) override {
     const uint64_t chunk = step / 2;
@@ -119,8 +130,8 @@ class Broadcast final : public RoundRun {
  public:
   Broadcast(const Call& call, const Communicator& communicator, uint64_t chunk)
       : RoundRun(call, communicator, chunk, rounds_for(call.item.count, chunk)) {}
-  void fill(uint64_t step, std::byte* box) override {
-    if (is_root()) call_.contribute(box, first(step), size(step));
+  uint64_t fill(uint64_t step, std::byte* box) override {
+    return is_root() ? put(box, first(step), size(step)) : 0;
   }
   void drain(uint64_t step) override {
     const auto root = static_cast<uint32_t>(call_.item.peer);
@@ -132,7 +143,7 @@ class Reduce final : public RoundRun {
  public:
   Reduce(const Call& call, const Communicator& communicator, uint64_t chunk)
       : RoundRun(call, communicator, chunk, rounds_for(call.item.count, chunk)) {}
-  void fill(uint64_t step, std::byte* box) override { call_.contribute(box, first(step), size(step)); }
+  uint64_t fill(uint64_t step, std::byte* box) override { return put(box, first(step), size(step)); }
   void drain(uint64_t step) override {
     if (is_root()) reduce_boxes(0, size(step), receive_at(first(step)));
   }
@@ -142,7 +153,7 @@ class AllGather final : public RoundRun {
  public:
   AllGather(const Call& call, const Communicator& communicator, uint64_t chunk)
       : RoundRun(call, communicator, chunk, rounds_for(call.item.count, chunk)) {}
-  void fill(uint64_t step, std::byte* box) override { call_.contribute(box, first(step), size(step)); }
+  uint64_t fill(uint64_t step, std::byte* box) override { return put(box, first(step), size(step)); }
   /// Leaves a rank's own part unchanged in place, as NCCL does.
   void drain(uint64_t step) override {
     const bool in_place = call_.send == receive_at(rank() * call_.item.count);
@@ -158,10 +169,10 @@ class Scatter : public RoundRun {
   Scatter(const Call& call, const Communicator& communicator, uint64_t chunk)
       : RoundRun(call, communicator, chunk / communicator.ranks(),
                  rounds_for(call.item.count, chunk / communicator.ranks())) {}
-  void fill(uint64_t step, std::byte* box) final {
+  uint64_t fill(uint64_t step, std::byte* box) final {
     for (uint32_t other = 0; other < ranks(); ++other)
-      call_.contribute(box + other * size(step) * call_.width, other * call_.item.count + first(step),
-                       size(step));
+      put(box + other * size(step) * call_.width, other * call_.item.count + first(step), size(step));
+    return ranks() * size(step);
   }
 };
 

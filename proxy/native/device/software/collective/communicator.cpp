@@ -64,6 +64,7 @@ void Communicator::wait_joined() const {
     // Checked in this order: a rank may join last of all, and end.
     const bool broken = any([this](uint32_t rank) { return segment().absent(rank); });
     if (!any([this](uint32_t rank) { return segment().area(rank).joined.load() == 0; })) return;
+    segment().require_link();
     if (broken) segment().refuse_absent();
     segment().sleep(seen, kSleep);
   }
@@ -109,6 +110,7 @@ void Communicator::check_aborted() const {
 void Communicator::check_link() const {
   check_aborted();
   link.require_link();
+  segment().require_link();
 }
 
 void Rounds::publish(const Descriptor& descriptor) {

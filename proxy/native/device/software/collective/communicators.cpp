@@ -1,6 +1,7 @@
 // See communicators.h.
 #include "communicators.h"
 
+#include <string_view>
 #include <utility>
 
 #include "collective_group.h"
@@ -97,6 +98,7 @@ void Communicators::gather(Communicator& parent, const Rounds& rounds) const {
     const uint32_t seen = parent.doorbell();
     parent.check_aborted();
     check_goes_on(parent);
+    parent.segment().require_link();
     for (const uint32_t rank : rounds.missing())
       if (parent.segment().absent(rank) && !rounds.complete()) parent.segment().refuse_absent();
     if (rounds.complete()) return;
@@ -196,9 +198,11 @@ void Communicators::help(const std::shared_ptr<Generation>& generation, uint64_t
                          const Pointer& communicator, const Work& work,
                          const std::function<void()>& delivered) {
   const auto failed = [&](const OpError& error) {
+    const bool is_fault = error.cause == std::string_view("collective-error");
+    if (is_fault) fault(generation, sequence, error);
     communicator->fail(error, hub_);
     remove(communicator);
-    deliver(generation, sequence, error.status, std::as_bytes(std::span(error.message)));
+    if (!is_fault) deliver(generation, sequence, error.status, std::as_bytes(std::span(error.message)));
   };
   try {
     deliver(generation, sequence, kSuccess, work());
@@ -222,6 +226,14 @@ void Communicators::deliver(const std::shared_ptr<Generation>& generation, uint6
                             std::span<const std::byte> payload) {
   if (sequence == kNoResult || !generation->begin_delivery()) return;
   sink_.result(sequence, status, payload);
+  generation->end_delivery();
+}
+
+/// Faults the device: ranks that cannot be reached are no answer for the program.
+void Communicators::fault(const std::shared_ptr<Generation>& generation, uint64_t sequence,
+                          const OpError& error) {
+  if (!generation->begin_delivery()) return;
+  failures_.fault(sequence, error);
   generation->end_delivery();
 }
 

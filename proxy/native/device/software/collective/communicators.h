@@ -16,6 +16,7 @@
 
 #include "communicator.h"
 #include "device/aspects.h"
+#include "device/software/errors/failures.h"
 #include "device/software/memory/memory.h"
 
 namespace jitc::software {
@@ -24,9 +25,20 @@ class Group;
 
 class Communicators final : public Aborts {
  public:
-  /// hang_seconds: longer waits for other ranks' splits are an error; 0: never.
-  Communicators(ExecutionSink& sink, CommunicatorSegments& segments, WaitHub& hub, double hang_seconds)
-      : sink_(sink), segments_(segments), hub_(hub), hang_seconds_(hang_seconds) {}
+  /// Functions of the device.
+  struct Host {
+    ExecutionSink& sink;
+    Failures& failures;
+    CommunicatorSegments& segments;
+    WaitHub& hub;
+    double hang_seconds;  // longer waits for other ranks' splits are an error; 0: never
+  };
+  explicit Communicators(const Host& host)
+      : sink_(host.sink),
+        failures_(host.failures),
+        segments_(host.segments),
+        hub_(host.hub),
+        hang_seconds_(host.hang_seconds) {}
   ~Communicators();
 
   // Called in sequence order. Throw OpError.
@@ -94,12 +106,14 @@ class Communicators final : public Aborts {
             const Work& work, const std::function<void()>& delivered);
   void deliver(const std::shared_ptr<Generation>& generation, uint64_t sequence, uint32_t status,
                std::span<const std::byte> payload);
+  void fault(const std::shared_ptr<Generation>& generation, uint64_t sequence, const OpError& error);
   void gather(Communicator& parent, const Rounds& rounds) const;
   Identity agree_on_split(const ops::CommunicatorSplit& op, Communicator& parent);
   std::vector<std::byte> join_split(const ops::CommunicatorSplit& op, Communicator& parent, uint64_t ticket,
                                     const Pointer& child);
 
   ExecutionSink& sink_;
+  Failures& failures_;
   CommunicatorSegments& segments_;
   WaitHub& hub_;
   const double hang_seconds_;

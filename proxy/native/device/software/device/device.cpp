@@ -51,8 +51,8 @@ Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> o
       runner_(sink_, state_, failures_, residency_, hub_, crew_),
       streams_(shuffled_ ? shuffled_->before(runner_, crew_) : runner_, crew_, hangs_),
       issuer_(sink_, hub_, streams_, runner_),
-      families_({options_, issuer_, memory_, residency_, modules_, hub_, crew_, streams_, runner_, segments,
-                 operators}),
+      families_({options_, issuer_, failures_, memory_, residency_, modules_, hub_, crew_, streams_, runner_,
+                 segments, operators}),
       order_(options.given.check_order
                  ? std::make_unique<order::Checker>(std::move(operators),
                                                     families_.collectives.communicators(), sink)

@@ -11,8 +11,9 @@ Families::Families(const Shared& shared)
       events(shared.issuer, shared.streams, shared.runner),
       modules(shared.issuer, shared.modules),
       operators(shared.issuer, shared.memory, shared.modules, shared.operators),
-      collectives(shared.issuer, shared.memory, shared.residency, shared.hub, shared.crew, shared.segments,
-                  shared.options.given.hang_seconds),
+      collectives(shared.issuer, shared.memory, shared.residency, shared.crew,
+                  {shared.issuer.sink(), shared.failures, shared.segments, shared.hub,
+                   shared.options.given.hang_seconds}),
       graphs(shared.issuer, shared.streams, shared.runner, events, handlers),
       handlers(control, memory, copies, streams, events, modules, operators, collectives, graphs) {}
 

@@ -22,6 +22,7 @@ namespace jitc::software {
 struct Shared {
   const BackendOptions& options;
   Issuer& issuer;
+  Failures& failures;
   Memory& memory;
   Residency& residency;
   Modules& modules;

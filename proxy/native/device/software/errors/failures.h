@@ -1,6 +1,6 @@
 // Outcome of a failing op: its result (ops that wait), else the device's fault.
 //
-// Lock rule: none, any thread. Called by: Device::enqueue, TaskRunner.
+// Lock rule: none, any thread. Called by: Device::enqueue, TaskRunner, Communicators.
 #pragma once
 #include <exception>
 #include <string>
@@ -26,6 +26,10 @@ class Failures {
     } catch (const std::exception& error) {
       fail(op, {kMemoryAllocation, "host-error", std::string("the worker failed: ") + error.what()});
     }
+  }
+  /// Marks the device faulted from this op on, even if it waits for a result.
+  void fault(uint64_t sequence, const OpError& error) {
+    state_.fault(sequence, error.status, error.cause, error.message);
   }
 
  private:

@@ -34,7 +34,8 @@ Mailbox& Segment::mailbox(uint32_t from, uint32_t to) const {
 
 void Segment::ring_all() const {
   for (uint32_t rank = 0; rank < ranks_; ++rank)
-    if (rank != rank_) ring(rank);
+    if (rank != rank_) area(rank).doorbell.ring();
+  memory_.ring_bridge();
 }
 
 }  // namespace jitc::software
