@@ -75,7 +75,8 @@ class Pulse:
         elif self._ping.done():  # it lives, though it does not say what it is at
             self._ping, self._silent = None, 0.0
             self.since = time.monotonic()
-        state = State.SILENT if self._silent > 0 else State.IDLE
+        known = not self.session.node  # else the heartbeat of its node knows better: the way there may be cut
+        state = State.SILENT if self._silent > 0 and known else State.IDLE
         self.standing = self._standing(state, self._silent, self.executed + 1)
 
     def _stand(self, stats: dict[str, Any], elapsed: float) -> None:
@@ -93,7 +94,8 @@ class Pulse:
         self.standing = self._standing(state, still, sequence, will_go_on=will_go_on)
 
     def _standing(self, state: State, still: float = 0.0, sequence: int = 0, *, will_go_on: bool = False) -> Standing:
-        return Standing(self.session.number, state, still, sequence, self.session.host, will_go_on)
+        gpu = self.session.node, self.session.host
+        return Standing(self.session.number, state, still, sequence, gpu, will_go_on)
 
 
 def _state(work: dict[str, Any], turns: dict[str, Any]) -> State:

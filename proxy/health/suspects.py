@@ -38,7 +38,7 @@ class Standing:
     state: State
     still: float = 0.0  # seconds since it got on
     sequence: int = 0  # of the op that it is at
-    gpu: int = 0  # that serves it
+    gpu: tuple[str, int] = ("", 0)  # that serves it, with its node
     will_go_on: bool = False  # it waits for others before a boundary, and soon goes on without it
 
 

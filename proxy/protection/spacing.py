@@ -153,13 +153,14 @@ class Spacings:
 
     def _groups(self) -> list[Sequence[Rank]]:
         with self._ranks.changed:
-            serving = [one for one in self._ranks.sessions.values() if one.state is SessionState.SERVING]
+            running = [one for one in self._ranks.sessions.values() if one.state is SessionState.SERVING]
         groups, seen = [], set[int]()
-        for session in serving:
+        for session in running:
             if session.number not in seen:
                 group = self._ranks.group([session])
                 seen |= {one.number for one in group}
-                if group and all(one.state is SessionState.SERVING for one in group):
+                serving = all(one.state is SessionState.SERVING for one in group)
+                if group and serving and not self._ranks.awaits(group):
                     groups.append(group)
         return groups
 

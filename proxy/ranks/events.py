@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,8 +27,9 @@ class WorkerDied:
 class PendingValidation:
     """A validation of the job on a GPU for which a command has asked and waits. Thread-safe."""
 
-    def __init__(self, gpu: int) -> None:
-        self.gpu = gpu
+    def __init__(self, gpu: int, session: int = 0) -> None:
+        """gpu: of this node; session: one of the job, if another node asks; 0: none."""
+        self.gpu, self.session = gpu, session
         self.done = threading.Event()
         self.document: dict[str, Any] = {}
         self.refusal = ""
@@ -83,6 +84,23 @@ class SessionClosed:
 
 
 @dataclass(frozen=True)
+class RanksTaken:
+    """This service recovers these ranks from now on, as another one did before, or nobody. done: is called when their
+    job may be recovered."""
+
+    ranks: Sequence[Rank]
+    done: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class RanksLeft:
+    """Another service recovers these ranks from now on. done: is called when nothing here acts on them any more."""
+
+    ranks: Sequence[Rank]
+    done: Callable[[], None]
+
+
+@dataclass(frozen=True)
 class ValidationWanted:
     pending: PendingValidation
 
@@ -94,7 +112,17 @@ class RecoveryEnded:
     job: int  # the job's number
 
 
-Event = WorkerDied | FaultReported | GpuUnhealthy | ServiceRestarted | SessionClosed | ValidationWanted | RecoveryEnded
+Event = (
+    WorkerDied
+    | FaultReported
+    | GpuUnhealthy
+    | ServiceRestarted
+    | SessionClosed
+    | RanksTaken
+    | RanksLeft
+    | ValidationWanted
+    | RecoveryEnded
+)
 
 
 class EventQueue:

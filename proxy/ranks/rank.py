@@ -28,6 +28,14 @@ class NoWorker(Exception):
     """No worker could be started; the text says why."""
 
 
+class NotLed(Exception):
+    """Another service recovers these ranks by now: nothing here may act on them any more."""
+
+
+class Overtaken(Exception):
+    """The service of a rank's node is another one by now, and does not know what it was asked; the text says more."""
+
+
 class Worker(Protocol):
     """The process that serves a rank, or is ready to."""
 
@@ -40,9 +48,14 @@ class Worker(Protocol):
 
     @property
     def pid(self) -> int: ...
-    def ask(self, method: str, request: Any, seconds: float) -> Any:
+    @property
+    def node(self) -> str:
+        """The name of the worker's node; empty: this one."""
+
+    def ask(self, method: str, request: Any, seconds: float, patient: bool = False) -> Any:
         """Begins a call (worker.proto) and returns its future, whose error is a grpc.RpcError. The request names no
-        path: the service that has the worker fills in those of its node."""
+        path: the service that has the worker fills in those of its node. patient: time in which the worker's node
+        cannot be reached does not count."""
 
     def ready(self) -> bool:
         """Returns whether the worker has started, and has not been found dead."""
@@ -99,6 +112,10 @@ class Rank(Protocol):
     @property
     def number(self) -> int: ...
     @property
+    def node(self) -> str:
+        """The name of the node where its worker is; empty: this one."""
+
+    @property
     def job(self) -> str:
         """The job as its launcher names it; empty: it does not."""
 
@@ -108,7 +125,7 @@ class Rank(Protocol):
     def rank(self) -> int: ...
     @property
     def gpu(self) -> int:
-        """The rank's own GPU; `host` is the one that serves it."""
+        """The rank's own GPU, by its index on the rank's node; `host` is the one that serves it."""
 
     @property
     def host(self) -> int: ...
@@ -119,6 +136,9 @@ class Rank(Protocol):
     @property
     def machine(self) -> Machine[SessionState, SessionEvent]: ...
     def label(self) -> str: ...
+
+    def unreachable(self) -> str:
+        """Returns why the rank's node cannot be reached at present; empty: it can, as far as is known."""
 
     def without_worker(self) -> bool:
         """Returns whether the rank waits for a worker, or its new worker waits for the state that was lost."""
@@ -170,6 +190,14 @@ class TransferMemory(Protocol):
 
     @property
     def size(self) -> int: ...
+    def prepare(self) -> Sequence[Any]:
+        """Has the memory be there on all nodes that need it. Returns calls to wait for, whose error is a
+        grpc.RpcError with RESOURCE_EXHAUSTED where a node has no room."""
+
+    def carry(self, source: Rank, target: Rank, size: int) -> Any | None:
+        """Brings its first bytes from the source's node to the target's. Returns a call to wait for; None: both ranks
+        have the same memory."""
+
     def close(self) -> None: ...
 
 
@@ -196,7 +224,10 @@ class Ranks(Protocol):
         """The living communicators."""
 
     def group(self, seeds: Iterable[Rank]) -> Sequence[Rank]:
-        """Returns the ranks of the seeds' jobs that can be recovered, by number."""
+        """Returns the ranks of the seeds' jobs that can be recovered, by number, as far as they are known."""
+
+    def awaits(self, seeds: Iterable[Rank]) -> str:
+        """Returns what of the seeds' jobs is not known yet, as a text; empty: nothing, `group` has all ranks."""
 
     def job_of(self, one: Rank) -> str:
         """Returns the job's name."""
@@ -206,10 +237,15 @@ class Ranks(Protocol):
         """Returns the living workers of a GPU, those of sessions first."""
 
     def next_epoch(self, ranks: Iterable[Rank]) -> int:
-        """Returns an epoch of their job, newer than all that they have seen, which no other service returns again."""
+        """Returns an epoch of their job, newer than all that they have seen, which no other service returns again.
+        Raises NotLed."""
 
-    def transfer_memory(self, name: str, size: int) -> TransferMemory:
-        """Allocates zeroed memory. Raises NoSpace."""
+    def transfer_memory(self, name: str, size: int, between: Sequence[Rank] = ()) -> TransferMemory:
+        """Allocates zeroed memory for these ranks; on their nodes it is there once it is prepared. Raises NoSpace."""
+
+    def placed(self, places: Mapping[int, int], epoch: int) -> Sequence[Any]:
+        """Tells the ranks' nodes, before any rank is resumed in the epoch, after which boundary each one stands
+        (session -> boundary). Returns calls to wait for."""
 
     def renew_communicators(self, ranks: Iterable[Rank]) -> None:
         """Has the next join of any of the ranks get a new segment."""

@@ -1,8 +1,8 @@
 """The coordinator of one node: takes events, and gives each job that has a fault a recovery of its own.
 
 Called by: the service (start, stop), the supervisor (a worker died), the Coordinator service (a fault was reported),
-the Node service (a session closed). Promises: a job has one recovery at a time, which gets all further events of the
-job; jobs are recovered side by side; an unexpected exception ends only the job that it concerns, with the reason.
+the Node service (a session closed); in a cluster, ../cluster/ranks for these. Promises: a job has one recovery at a
+time, which gets all its further events; others go on beside it; an unexpected exception ends its own job alone.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from ..ranks.events import (
     FaultReported,
     GpuUnhealthy,
     PendingValidation,
+    RanksLeft,
+    RanksTaken,
     RecoveryEnded,
     ServiceRestarted,
     SessionClosed,
@@ -41,6 +43,7 @@ from ..ranks.states import SessionState
 from .ending import give_up, of_defect
 from .incident import Incident
 from .job import Job
+from .leaving import Leaving
 from .limits import Limits
 from .proof import Proofs
 from .recovery import Recovery
@@ -72,6 +75,7 @@ class Coordinator:
         self.late: Callable[[Rank], list[str]] = lambda session: []  # set by the service
         self._replacements: Replacements | None = None
         self._numbers = itertools.count(1)  # numbers of jobs
+        self._leaving = Leaving()
         self._thread = threading.Thread(target=self._loop, name="jitc-coordinator", daemon=True)
 
     def start(self, replacements: Replacements) -> None:
@@ -99,10 +103,12 @@ class Coordinator:
         with self._ranks.changed:
             session = self._ranks.sessions.get(request.session)
         if session is not None:
-            fault = FaultReported(
-                session, request.sequence, request.status, request.cause, request.message, session.epoch
-            )
-            self._put(of_hang(fault, self._ranks.config.hang_seconds, self.late(session)))
+            what = request.sequence, request.status, request.cause, request.message
+            self.fault_found(FaultReported(session, *what, session.epoch))
+
+    def fault_found(self, fault: FaultReported) -> None:
+        """Handles a rank that has reported a fault."""
+        self._put(of_hang(fault, self._ranks.config.hang_seconds, self.late(fault.session)))
 
     def hang_found(self, hang: Hang) -> None:
         """Handles a rank that makes no progress while its device has not reported that by itself."""
@@ -116,9 +122,10 @@ class Coordinator:
         self._ranks.stop([fault.session], True)  # should this service end before it has recovered the session
         self._events.put(fault)
 
-    def validate(self, gpu: int) -> PendingValidation:
-        """Has a minibatch of the job on this GPU run twice; the returned object is done once it has."""
-        pending = PendingValidation(gpu)
+    def validate(self, gpu: int, session: int = 0) -> PendingValidation:
+        """Has a minibatch of the job on this GPU run twice, or of the job of a session; the returned object is done
+        once it has."""
+        pending = PendingValidation(gpu, session)
         self._events.put(ValidationWanted(pending))
         return pending
 
@@ -136,6 +143,10 @@ class Coordinator:
 
     def session_closed(self, session: Rank) -> None:
         self._events.put(SessionClosed(session))
+
+    def waits_for(self, session: Rank) -> str:
+        """Returns what the recovery of the rank's job waits for without a limit, as a text; empty: for nothing."""
+        return next((job.recovery.calls.waits for job in list(self._jobs) if job.touches([session])), "")
 
     # -- the thread -------------------------------------------------------------------------------
 
@@ -176,6 +187,10 @@ class Coordinator:
             # One recovery takes all ranks of the job along.
             if event.session.stopped and not any(job.touches([event.session]) for job in self._jobs):
                 self._fault(event)
+        elif isinstance(event, RanksTaken):
+            self._taken(event)
+        elif isinstance(event, RanksLeft):
+            self._left(event)
         elif isinstance(event, ValidationWanted):
             self.validations.want(event.pending)
         elif isinstance(event, RecoveryEnded):
@@ -189,13 +204,35 @@ class Coordinator:
             if job.touches([session]):
                 job.put(closed)
         self._proofs.closed(session)
+        self._forget(session)
+        self._fault(self.validations.closed(session))
+        self._fault(self._healings.closed(session))
+        self._faults.session_closed(session)
+
+    def _forget(self, session: Rank) -> None:
         self._limits.forget(session.number)
         self._policies.forget(session)
         self._spacings.forget(session)
         self._tolerances.forget(session)
-        self._fault(self.validations.closed(session))
-        self._fault(self._healings.closed(session))
-        self._faults.session_closed(session)
+
+    def _taken(self, taken: RanksTaken) -> None:
+        """Begins with ranks that another service has led. A worker that it was restoring may have half of its state."""
+        try:
+            for session in taken.ranks:
+                if session.without_worker() and session.worker is not None and session.worker.works():
+                    session.worker.replace()
+            self.resume(taken.ranks)
+        finally:
+            taken.done()
+
+    def _left(self, left: RanksLeft) -> None:
+        self._leaving.begin(left, self._jobs)
+        self.validations.disturbed(left.ranks)
+        self._healings.disturbed(left.ranks)
+        self._proofs.left(left.ranks)
+        for session in left.ranks:
+            self._forget(session)
+        self._leaving.let_go(self._jobs)
 
     def _fault(self, report: FaultReported | ServiceRestarted | None) -> None:
         if report is not None and report.session.state not in (SessionState.CLOSED, SessionState.FAILED):
@@ -247,15 +284,9 @@ class Coordinator:
         incident.involve([session])
         events = EventQueue()
         recovery = Recovery(
-            self._ranks,
-            self._replacements,
-            incident,
-            faults=self._faults,
-            policies=self._policies,
-            limits=self._limits,
-            tolerances=self._tolerances,
-            events=events,
-        )
+            self._ranks, self._replacements, incident, faults=self._faults, policies=self._policies,
+            limits=self._limits, tolerances=self._tolerances, events=events,
+        )  # fmt: skip
         recovery.group = list(group)
         job = Job(next(self._numbers), recovery, events, self._events.put)
         self._jobs.append(job)
@@ -266,6 +297,8 @@ class Coordinator:
         if job is None:
             return
         self._jobs.remove(job)
+        if job.left:
+            return self._leaving.let_go(self._jobs)
         recovery = job.recovery
         self._ranks.stop(recovery.involved(), False)
         self._faults.take_fired_at(recovery.involved())  # a fault that fired during this recovery begins no later one
@@ -282,6 +315,6 @@ class Coordinator:
     def _report(self, recovery: Recovery) -> None:
         self._proofs.begin(recovery)
         with self._ranks.changed:
-            for gpu in recovery.incident.gpus:
+            for gpu in [gpu for node, gpu in recovery.incident.places if not node]:
                 self._ranks.gpus[gpu].recoveries += 1
             self._ranks.changed.notify_all()

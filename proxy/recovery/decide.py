@@ -9,7 +9,7 @@ it is n + 1. The numbers do not say which boundaries of different ranks belong t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -71,6 +71,12 @@ class Decision:
 
     def even(self) -> bool:
         return len(set(self.boundaries.values())) == 1
+
+    def places(self, sessions: Iterable[int], lost: Collection[int]) -> dict[int, int]:
+        """Returns the boundary after which each session stands now. One that has skipped a step makes its boundary
+        later."""
+        skipped = lost if self.kind is Kind.ROLL_FORWARD else ()
+        return {number: self.boundaries[number] - (number in skipped) for number in sessions}
 
     def text(self) -> str:
         return f"{self.kind.value} to {named(self.boundaries)}"

@@ -38,7 +38,10 @@ def abandon(ranks: Ranks, session: Rank, status: int, message: str) -> None:
     if worker is None or not worker.works():
         return
     request = worker_pb2.AbandonRequest(session=session.number, status=status, message=message)
-    worker.ask("Abandon", request, CALL_SECONDS).exception()
+    if session.node:  # it may be out of reach for long, and hears of it when it is not
+        worker.ask("Abandon", request, CALL_SECONDS, patient=True)
+    else:
+        worker.ask("Abandon", request, CALL_SECONDS).exception()
 
 
 def abandon_starved(ranks: Ranks, session: Rank, why: str) -> str:

@@ -39,6 +39,7 @@ class Incident:
     since: float = field(default_factory=time.monotonic)
     causes: list[str] = field(default_factory=list)
     gpus: list[int] = field(default_factory=list)
+    places: list[tuple[str, int]] = field(default_factory=list)  # the same, each with its node ("": this one)
     messages: list[str] = field(default_factory=list)
     dead: list[Worker] = field(default_factory=list)
     culprits: list[str] = field(default_factory=list)  # ranks that hung, or for which others have waited
@@ -51,28 +52,28 @@ class Incident:
             self.dead.append(event.worker)
             self.involve([event.session] if event.session is not None else [])
             if event.worker.gpu is not None:
-                self._note(event.worker.cause, event.worker.gpu, event.worker.message)
+                self._note(event.worker.cause, (event.worker.node, event.worker.gpu), event.worker.message)
             if event.worker.cause == HUNG_WORKER and event.session is not None:
                 self._blame(event.session.label())
         elif isinstance(event, GpuUnhealthy):
             self._unhealthy.append(event.worker)
             self.involve([event.session] if event.session is not None else [])
-            self._note(event.cause, event.gpu, event.message)
+            self._note(event.cause, (event.worker.node, event.gpu), event.message)
         elif isinstance(event, FaultReported):
             own = _returns_too_often(event, limits) or event.cause in OWN_CAUSES
             self._faults.append((event, own))
-            self._note(event.cause, event.session.gpu, event.message)
+            self._note(event.cause, _place(event.session), event.message)
             self.involve([event.session])
             self._blame(*event.culprits, *([event.session.label()] if event.cause == HUNG_KERNEL else []))
         elif isinstance(event, ServiceRestarted):
-            self._note(event.cause, event.session.gpu, "")
+            self._note(event.cause, _place(event.session), "")
             self.involve([event.session])
 
     def lose(self, worker: Worker) -> None:
         """Adds a worker that a fence finds not working. Its peers may have noticed that before the kernel reports its
         end, which is then reported to no one: the GPU's driver releases a process only once its memory is free."""
         if worker.gpu is not None and not worker.replaced:
-            self._note(worker.cause, worker.gpu, worker.message)
+            self._note(worker.cause, (worker.node, worker.gpu), worker.message)
 
     def involve(self, sessions: Sequence[Rank]) -> None:
         self._sessions += [session for session in sessions if session not in self._sessions]
@@ -83,7 +84,7 @@ class Incident:
         self._unhealthy += other._unhealthy
         self._faults += other._faults
         for cause in other.causes:
-            self._note(cause, other.gpus[0] if other.gpus else self.gpus[0], "")
+            self._note(cause, (other.places or self.places)[0], "")
         self.messages += [one for one in other.messages if one not in self.messages]
         self._blame(*other.culprits)
         self.involve(other._sessions)
@@ -157,13 +158,20 @@ class Incident:
             if label not in self.culprits:
                 self.culprits.append(label)
 
-    def _note(self, cause: str, gpu: int, message: str) -> None:
+    def _note(self, cause: str, place: tuple[str, int], message: str) -> None:
+        """place: a GPU, with its node."""
         if cause not in self.causes:
             self.causes.append(cause)
-        if gpu not in self.gpus:
-            self.gpus.append(gpu)
+        if place not in self.places:
+            self.places.append(place)
+        if place[1] not in self.gpus:
+            self.gpus.append(place[1])
         if message and message not in self.messages:
             self.messages.append(message)
+
+
+def _place(session: Rank) -> tuple[str, int]:
+    return session.node, session.gpu
 
 
 def _returns_too_often(fault: FaultReported, limits: Limits) -> bool:

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from ..ranks.events import Event, EventQueue, RecoveryEnded
-from ..ranks.rank import Rank
+from ..ranks.rank import NotLed, Rank
 from .ending import of_defect
 from .recovery import Recovery
 
@@ -28,6 +28,7 @@ class Job:
     ) -> None:  # fmt: skip
         self.number = number
         self.recovery, self._events, self._ended = recovery, events, ended
+        self.left = False  # another service recovers the job by now: the end of this recovery is of no importance
         self._thread = threading.Thread(target=self._run, name="jitc-recovery", daemon=True)
 
     def start(self) -> None:
@@ -51,9 +52,16 @@ class Job:
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(STOP_SECONDS)
 
+    def leave(self) -> None:
+        """Ends the recovery without a result, and does not wait for that: another service recovers the job."""
+        self.left = True
+        self._events.stop()
+
     def _run(self) -> None:
         try:
             self.recovery.run()
+        except NotLed:
+            self.left = True
         except Exception as error:
             traceback.print_exc(file=sys.stderr)
             self.recovery.give_up(of_defect(error))

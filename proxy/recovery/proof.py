@@ -129,6 +129,12 @@ class Proofs:
                 proof.end(NOT_COMPARED, "another recovery came before their next boundary")
             self._over(proof)
 
+    def left(self, group: Sequence[Rank]) -> None:
+        """Ends the proof: another service recovers the job from now on."""
+        for proof in self._of(group):
+            proof.end(NOT_COMPARED, "another node leads the job by now")
+            self._over(proof)
+
     def closed(self, session: Rank) -> None:
         for proof in self._of([session]):
             self._look_at_those_left(proof)

@@ -16,7 +16,7 @@ from jitc.v1 import worker_pb2
 from ..protection.determinism.tolerance import MEASURING, Tolerances, differences
 from ..protection.peer_mode.policy import Policies
 from ..ranks.events import Event, EventQueue
-from ..ranks.rank import ArmedFaults, NoWorker, Rank, Ranks, Replacements
+from ..ranks.rank import ArmedFaults, NoWorker, Overtaken, Rank, Ranks, Replacements
 from ..ranks.states import SessionEvent, SessionState
 from .decide import Decision, Kind, NothingInCommon, RankPosition, decide
 from .ending import abandon, abandon_starved, give_up
@@ -70,7 +70,7 @@ class Recovery:
         self._lost: set[int] = set()
         self._suspect: set[int] = set()  # lost while they executed ops, so an op may be what ends their workers
         self.times = RankTimes()
-        self._calls = WorkerCalls(events, self._concerns, self.times)
+        self.calls = self._calls = WorkerCalls(events, self._concerns, self.times)
         self._replay = Replay(self._calls, policies.replayed, self.times)
         self.transfers = Transfers(self._calls, ranks)
 
@@ -80,7 +80,7 @@ class Recovery:
             self.attempts.begin()
             try:
                 return self._attempt()
-            except Interrupted as interruption:
+            except (Interrupted, Overtaken) as interruption:
                 if self._events.stopped or not self._again(str(interruption)):
                     return
             except (GivenUp, NothingInCommon, CannotRestore, Refused, NoWorker, Stuck) as error:
@@ -96,7 +96,7 @@ class Recovery:
     # -- one attempt ------------------------------------------------------------------------------
 
     def _attempt(self) -> None:
-        self.group = list(self._ranks.group(self.incident.sessions()))
+        self.group = self._all_ranks()
         if not self.group and self.handed_over:
             return  # the programs have ended after their errors
         if not self.group:
@@ -113,8 +113,15 @@ class Recovery:
         self._resume(epoch)
         self._wait_for_replay()
 
+    def _all_ranks(self) -> list[Rank]:
+        seeds = self.incident.sessions()
+        self._calls.known(lambda: self._ranks.awaits(seeds))
+        return list(self._ranks.group(seeds))
+
     def _fence(self) -> int:
         epoch = self._ranks.next_epoch(self.group)
+        if self._all_ranks() != self.group:
+            raise Interrupted("other ranks have joined the job, or left it")
         with self._ranks.changed:
             self._lost = set()
             want_open(self.group)
@@ -232,6 +239,8 @@ class Recovery:
                 session.machine.fire(SessionEvent.RESUME)
             self._ranks.note(*self.group)
             self._ranks.changed.notify_all()
+        if self.decision and (told := self._ranks.placed(self.decision.places(sessions, self._lost), epoch)):
+            self._calls.settled(told, CALL_SECONDS, self.group)
         self._calls.all("Resume", requests)
         self.timeline.fire(PhaseEvent.RESUME)
 

@@ -49,6 +49,8 @@ class Replay:
                 one.computes_since = time.monotonic()
             if sum(executed.values()) > self.furthest:
                 self.furthest, since = sum(executed.values()), time.monotonic()
+            if any(one.unreachable() for one in waiting):
+                since = time.monotonic()
             if time.monotonic() - since > SECONDS:
                 stuck = ", ".join(one.label() for one in waiting)
                 raise Stuck(f"the replay of {stuck} made no progress for {SECONDS:.0f} s")

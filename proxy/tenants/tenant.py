@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import pwd
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Backend, HealthEvent
 from ..common import rpc
@@ -34,7 +34,14 @@ from ..node.workers.idle import IdleWorkers
 from ..node.workers.supervisor import Supervisor
 from ..node.workers.watch import Watch
 from ..ranks.events import PendingValidation
+from ..ranks.rank import Ranks
 from ..recovery.coordinator import Coordinator
+
+if TYPE_CHECKING:
+    from ..cluster.ranks.assembly import JobsOverNodes
+    from ..cluster.ranks.router import Router
+
+    Events = Coordinator | Router
 
 #: The most programs of a tenant that wait for a worker, and commands that wait for a fault or a verdict, at a time.
 ATTACHES, COMMANDS = 256, 64
@@ -51,20 +58,25 @@ class Tenant:
         self.registry = Registry(config, backend, log, keeper)
         self.faults = FaultInjector(self.registry)
         self.races = Races(self.registry)
-        self.coordinator = Coordinator(self.registry, self.faults)
-        self.gpus = GpuHealth(self.registry, self.coordinator.post, self.faults.move_at_boundary)
+        self.over_nodes = _over_nodes(config, self.registry, self.faults) if keeper.owner is None else None
+        nodes = self.over_nodes
+        ranks: Ranks = nodes.ranks if nodes is not None else self.registry
+        self.coordinator = Coordinator(ranks, nodes.faults if nodes is not None else self.faults)
+        #: The coordinator, as those see it who tell it of events: some concern jobs that another node leads.
+        self.events: Events = nodes.router(self.coordinator) if nodes is not None else self.coordinator
+        self.gpus = GpuHealth(self.registry, self.events.post, self.faults.move_at_boundary)
         self.faults.report_unhealthy = self.gpus.unhealthy
         self._watch = Watch()
         self.supervisor = Supervisor(
             config,
             self._watch,
-            self.coordinator.worker_died,
+            self.events.worker_died,
             keeper,
             log,
             completed=Opening(self.registry).filled_in,
         )
         self.heartbeat = Heartbeat(self.supervisor.workers, config.hang_seconds)
-        self.hangs = HangWatch(self.registry, config.hang_seconds, self.coordinator.hang_found)
+        self.hangs = HangWatch(ranks, config.hang_seconds, self.coordinator.hang_found)
         self.coordinator.late = self.hangs.late
         self._idle = IdleWorkers(self.registry, self.supervisor)
         self.joins = JoinWatch(self.registry, config.hang_seconds)
@@ -77,7 +89,7 @@ class Tenant:
             keeper,
             faults=self.faults,
             waiting=self._attaches,
-            ended=self.coordinator.session_closed,
+            ended=self.events.session_closed,
         )
 
     @property
@@ -94,12 +106,13 @@ class Tenant:
         self._watch.start()
         sessions = self._take_over() if takes_over else []
         self.supervisor.start()
-        self.coordinator.start(Replacements(self.registry, self.supervisor))
+        own = Replacements(self.registry, self.supervisor)
+        self.coordinator.start(self.over_nodes.begin(own) if self.over_nodes is not None else own)
         return sessions
 
     def resume(self, sessions: list[Session]) -> None:
         """Continues the jobs of the service before, once programs can reach this one."""
-        self.coordinator.resume(sessions)
+        self.events.resume(sessions)
 
     def start(self) -> None:
         """Starts everything else. Raises NoWorker."""
@@ -141,7 +154,7 @@ class Tenant:
 
     def validate(self, gpu: int) -> PendingValidation:
         """Begins a validation for `jitc validate`."""
-        return self.coordinator.validate(gpu)
+        return self.events.validate(gpu)
 
     def unhealthy(self, event: HealthEvent) -> None:
         """Takes in a report of the device's own monitoring."""
@@ -164,6 +177,8 @@ class Tenant:
             last.callback(self.node.programs.stop)
             last.callback(self._watch.stop)  # before the supervisor: it starts workers
             last.callback(self.coordinator.stop)
+            if self.over_nodes is not None:
+                last.callback(self.over_nodes.stop)
             last.callback(self.joins.stop)
             last.callback(self._partings.stop)
             last.callback(self._idle.stop)
@@ -172,3 +187,13 @@ class Tenant:
             last.callback(self.hangs.stop)
             last.callback(self._attaches.close)
             last.callback(self.commands.close)
+
+
+def _over_nodes(config: Config, registry: Registry, faults: FaultInjector) -> JobsOverNodes | None:
+    """Returns what a node of a cluster has for jobs over nodes; None: the service is in no cluster."""
+    if config.cluster is None:
+        return None
+    from ..cluster.ranks.assembly import JobsOverNodes
+    from ..cluster.ranks.joining import Joining
+
+    return JobsOverNodes(Joining(config.cluster.node, config.node_number), registry, faults)

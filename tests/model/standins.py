@@ -155,7 +155,7 @@ class Worker:
     def __init__(self, told: Told, rank: int, number: int) -> None:
         self._told, self.gpu, self.number = told, rank, number
         self.cause, self.message, self.noticed_dead, self.unhealthy_since = "worker-death", "", 0.0, 0.0
-        self.replaced = False
+        self.replaced, self.node = False, ""
 
     def alive(self) -> bool:
         newest = self._told.registry.newest[self.gpu]
@@ -185,7 +185,7 @@ class Worker:
     def close(self) -> None:
         pass
 
-    def ask(self, method: str, request: Any, seconds: float) -> Future:
+    def ask(self, method: str, request: Any, seconds: float, patient: bool = False) -> Future:
         told = hasattr(request, "epoch")
         epoch = self._told.registry.epoch  # also of a request that does not name it
         call = Call(self.gpu, self.number, method, epoch, int(getattr(request, "boundary", 0)), told)
@@ -224,6 +224,13 @@ class Registry:
     def on_worker(self, worker: Worker) -> Session | None:
         return next((one for one in self.sessions.values() if one.worker is worker), None)  # type: ignore[comparison-overlap]
 
+    def awaits(self, seeds: list[Session]) -> str:
+        """Nothing: all ranks are of this node."""
+        return ""
+
+    def placed(self, places: Any, epoch: int) -> tuple[()]:
+        return ()
+
     def group(self, seeds: list[Session]) -> list[Session]:
         return list(self.sessions.values()) if seeds else []
 
@@ -241,8 +248,8 @@ class Registry:
     def release(self, session: Session) -> None:
         pass
 
-    def transfer_memory(self, name: str, size: int) -> Any:
-        return SimpleNamespace(number=1, size=size, close=lambda: None)
+    def transfer_memory(self, name: str, size: int, between: Any) -> Any:
+        return SimpleNamespace(number=1, size=size, prepare=tuple, carry=lambda *_: None, close=lambda: None)
 
     def stop(self, sessions: list[Session], stopped: bool) -> None:
         """What the log would have is in `Idle`: a service that begins anew recovers everything."""

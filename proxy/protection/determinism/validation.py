@@ -85,8 +85,10 @@ class Validations:
 
     def want(self, validation: PendingValidation) -> None:
         with self._ranks.changed:
-            on_gpu = [one for one in self._ranks.sessions.values() if one.gpu == validation.gpu]
+            on_gpu = [one for one in self._ranks.sessions.values() if _concerns(validation, one)]
         group = self._ranks.group(on_gpu)
+        if why := self._ranks.awaits(group):
+            return validation.refuse(f"not all of the job's ranks are known now: {why}")
         if not group:
             return validation.refuse(f"GPU {validation.gpu} serves no process")
         for run in self._runs:
@@ -210,7 +212,7 @@ class Validations:
             if session.number in seen:
                 continue
             group = self._ranks.group([session])
-            if not group:  # it has ended meanwhile
+            if not group or self._ranks.awaits(group):  # it has ended meanwhile
                 continue
             seen |= {one.number for one in group}
             last = max(self._newest.get(one.number, 0) for one in group)
@@ -223,6 +225,12 @@ class Validations:
             # What steers the program may come out differently: a risk that is only taken on request.
             if not (self._tolerances.careful and any(one.get("steering_reads") for one in stats)):
                 self._begin(group, [])
+
+
+def _concerns(validation: PendingValidation, one: Rank) -> bool:
+    if validation.session:
+        return one.number == validation.session
+    return one.gpu == validation.gpu and not one.node
 
 
 def _ask_to_stop(group: Sequence[Rank], step: int) -> bool:

@@ -148,7 +148,7 @@ class Policies:
                 inside = [one for one in ranks.communicators if one.members.keys() & numbers]
                 complete = all(len(one.members) == one.ranks for one in inside)
                 serving = all(one.state is SessionState.SERVING for one in group)
-                if len(group) > 1 and complete and serving:
+                if len(group) > 1 and complete and serving and not ranks.awaits(group):
                     groups.append(group)
         return groups
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from jitc.v1 import worker_pb2
 
 from ...common.shared_memory import NoSpace
 from ...ranks.rank import Rank, Ranks, TransferMemory
-from ..worker_calls import CALL_SECONDS, WorkerCalls
+from ..worker_calls import CALL_SECONDS, NoRoom, Refused, WorkerCalls
 from .block_match import Block, Pair, Plan
 
 NCCL, HOST = "nccl", "host"
@@ -29,12 +30,14 @@ Piece = list[tuple[Pair, int]]
 #: Time for a direct transfer to connect, beside that for its bytes; after that it has failed.
 DIRECT_SECONDS = 20.0
 DIRECT_BYTES_PER_SECOND = 100e6
+#: The least that a way between two nodes is expected to carry.
+BETWEEN_NODES_BYTES_PER_SECOND = 1e6
 #: Additional time to give up a failed direct transfer; a worker that overruns it is treated as lost.
 GIVE_UP_SECONDS = 60.0
 
 
 class TransferFailed(Exception):
-    """The node has no memory for the blocks in transfer."""
+    """A node has no memory for the blocks in transfer, or they cannot be brought to another node."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,9 @@ class BlockTransfer:
     def bytes(self) -> int:
         return sum(pair.target.size for pair in self.served.pairs)
 
+    def on_one_node(self) -> bool:
+        return self.source.node == self.target.node
+
 
 class Transfers:
     """The transfers of one recovery, over all its attempts: the path that they take, and the bytes moved."""
@@ -63,7 +69,7 @@ class Transfers:
 
     def move(self, transfer: BlockTransfer, both_direct: bool) -> None:
         """Moves the blocks. both_direct: both workers can send directly. Raises TransferFailed, and errors of calls."""
-        direct = both_direct and self._direct and self._directly(transfer)
+        direct = both_direct and self._direct and transfer.on_one_node() and self._directly(transfer)
         if not direct:
             self._through_host(transfer)
         self.bytes[NCCL if direct else HOST] += transfer.bytes
@@ -76,19 +82,23 @@ class Transfers:
     def _directly(self, transfer: BlockTransfer) -> bool:
         self._direct = False  # also when the call is interrupted
         try:
-            memory = self._ranks.transfer_memory("direct", self._ranks.shared.segment_bytes(2))
+            ends = transfer.source, transfer.target
+            memory = self._ranks.transfer_memory("direct", self._ranks.shared.segment_bytes(2), ends)
         except NoSpace as error:
             return self._direct_path_failed(transfer, [str(error)])
         try:
+            self._prepare(memory, ends)
             limit = DIRECT_SECONDS + transfer.bytes / DIRECT_BYTES_PER_SECOND
             request = worker_pb2.DirectTransferRequest(
                 epoch=transfer.epoch, memory=memory.number, path_bytes=memory.size, timeout_ms=int(limit * 1000)
             )
-            ends = {
+            calls = {
                 "Send": [(transfer.source, _sent(transfer, request))],
                 "Receive": [(transfer.target, _received(transfer, request))],
             }
-            replies = self._calls.all_of(ends, limit + GIVE_UP_SECONDS)
+            replies = self._calls.all_of(calls, limit + GIVE_UP_SECONDS)
+        except (NoSpace, NoRoom) as error:
+            return self._direct_path_failed(transfer, [str(error)])
         finally:
             memory.close()
         failures = [f"{one.label()}: {replies[one.number].message}" for one in (transfer.source, transfer.target)
@@ -109,7 +119,7 @@ class Transfers:
             return
         source, target = transfer.source, transfer.target
         with contextlib.ExitStack() as made:
-            memory = [self._piece_memory(made, pieces[turn::2]) for turn in range(min(2, len(pieces)))]
+            memory = [self._piece_memory(made, transfer, pieces[turn::2]) for turn in range(min(2, len(pieces)))]
             for turn in range(len(pieces) + 1):
                 ends: dict[str, list[tuple[Rank, Any]]] = {}
                 if turn < len(pieces):
@@ -119,16 +129,34 @@ class Transfers:
                     blocks = [(_wanted(pair), offset) for pair, offset in pieces[turn - 1]]
                     ends["Import"] = [(target, _transfer_request(transfer, target, memory[1 - turn % 2], blocks))]
                 self._calls.all_of(ends, CALL_SECONDS)
+                if turn < len(pieces):
+                    self._carry(transfer, memory[turn % 2], _end_of(pieces[turn]))
 
-    def _piece_memory(self, made: contextlib.ExitStack, pieces: list[Piece]) -> TransferMemory:
+    def _piece_memory(self, made: contextlib.ExitStack, transfer: BlockTransfer, pieces: list[Piece]) -> TransferMemory:
         """Allocates memory large enough for each of the pieces."""
-        size = max(offset + pair.target.size for piece in pieces for pair, offset in piece)
+        ends = transfer.source, transfer.target
         try:
-            memory = self._ranks.transfer_memory("transfer", size)
-        except NoSpace as error:
+            memory = self._ranks.transfer_memory("transfer", max(map(_end_of, pieces)), ends)
+            made.callback(memory.close)
+            self._prepare(memory, ends)
+        except (NoSpace, NoRoom) as error:
             raise TransferFailed(str(error)) from None
-        made.callback(memory.close)
         return memory
+
+    def _prepare(self, memory: TransferMemory, ends: Sequence[Rank]) -> None:
+        if calls := memory.prepare():
+            self._calls.settled(calls, CALL_SECONDS, ends)
+
+    def _carry(self, transfer: BlockTransfer, memory: TransferMemory, size: int) -> None:
+        """Brings what the source has exported to where the target imports it."""
+        call = memory.carry(transfer.source, transfer.target, size)
+        if call is None:
+            return
+        seconds = CALL_SECONDS + size / BETWEEN_NODES_BYTES_PER_SECOND
+        try:
+            self._calls.settled([call], seconds, [transfer.source, transfer.target])
+        except (NoRoom, Refused) as error:
+            raise TransferFailed(str(error)) from None
 
 
 def pieces_of(pairs: list[Pair]) -> list[Piece]:
@@ -143,6 +171,11 @@ def pieces_of(pairs: list[Pair]) -> list[Piece]:
         pieces[-1].append((pair, end))
         end += -(-size // ALIGNMENT) * ALIGNMENT
     return pieces
+
+
+def _end_of(piece: Piece) -> int:
+    """Returns how many bytes of its memory the piece takes."""
+    return max(offset + pair.target.size for pair, offset in piece)
 
 
 def _sent(transfer: BlockTransfer, request: Any) -> Any:

@@ -29,14 +29,14 @@ class Broken:
     def __init__(self, ends: bool, closed: bool = False) -> None:
         self.closed, self.asked = closed, False
         self.ends, self.gpu, self.cause, self.message = ends, 1, WORKER_DEATH, ""
-        self.replaced, self.waited = False, 0.0
+        self.replaced, self.waited, self.node = False, 0.0, ""
 
     def works(self) -> bool:
         """Its socket is found closed when a call to it has failed."""
         self.asked, before = True, self.asked
         return not (self.closed and before)
 
-    def ask(self, method: str, request: Any, seconds: float) -> Failed:
+    def ask(self, method: str, request: Any, seconds: float, patient: bool = False) -> Failed:
         return Failed()
 
     def alive(self) -> bool:

@@ -78,14 +78,15 @@ class Workers:
 
 
 def restore(workers: Workers, lost: set[int], transfers: Transfers | None = None) -> Restore:
-    group: Any = [SimpleNamespace(number=n, gpu=n, label=lambda n=n: f"rank {n}") for n in (1, 2)]
+    group: Any = [SimpleNamespace(number=n, gpu=n, node="", label=lambda n=n: f"rank {n}") for n in (1, 2)]
     positions = {one.number: RankPosition(3, 3, one.number in lost, in_step(3)) for one in group}
     return Restore(workers, transfers or transfers_of(workers), group, positions, 7)  # type: ignore[arg-type]
 
 
 def transfers_of(workers: Workers) -> Transfers:
     shared = SimpleNamespace(segment_bytes=lambda ranks: 100 * ranks)
-    ranks: Any = SimpleNamespace(transfer_memory=TransferMemories(None).make, shared=shared)
+    memories = TransferMemories(None)
+    ranks: Any = SimpleNamespace(transfer_memory=lambda name, size, _: memories.make(name, size), shared=shared)
     return Transfers(workers, ranks)  # type: ignore[arg-type]
 
 

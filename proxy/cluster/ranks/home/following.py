@@ -1,0 +1,71 @@
+"""The leaders of this node's sessions: who they are, and what they have decided.
+
+Called by: calls.py, rebuilding.py, ../methods.py, with the registry's lock. Promises: a node that does not lead a
+session's job, or means an earlier term, is refused, and changes nothing; states are taken in in their order; the state
+of a session here follows that which its leader has.
+"""
+
+from __future__ import annotations
+
+import grpc
+
+from jitc.v1 import peer_pb2
+
+from ....node.fault_injector import FaultInjector
+from ....node.registry import Registry
+from ....node.session import Session
+from ..documents import apply, machine_state, ms
+from ..leads import Leads
+from .reports import Away
+
+
+class Refused(Exception):
+    """A request of another node is refused. noted: the version of the newest state that this one has."""
+
+    def __init__(self, code: grpc.StatusCode, text: str, noted: int = 0) -> None:
+        super().__init__(text)
+        self.code, self.text, self.noted = code, text, noted
+
+
+class Following:
+    """The rights of leaders."""
+
+    def __init__(self, cluster_node: str, registry: Registry, leads: Leads, faults: FaultInjector) -> None:
+        """cluster_node: this one's name."""
+        self._node, self._registry, self._leads, self._faults = cluster_node, registry, leads, faults
+        self.lock = registry.changed
+
+    def taken(
+        self, node: str, target: peer_pb2.Target, note: peer_pb2.StateNote | None = None
+    ) -> tuple[Session, Away]:  # fmt: skip
+        """Returns the session that a leader means, after what the note says of it. Raises Refused."""
+        session, away = self._registry.sessions.get(target.session), self._leads.away(target.session)
+        if session is None:
+            raise Refused(grpc.StatusCode.NOT_FOUND, f"session {target.session} has ended on node {self._node}")
+        if away is None or away.letting_go or away.leader != node or away.term != target.term:
+            text = f"node {node} does not lead this job by what node {self._node} knows, or does so anew"
+            raise Refused(grpc.StatusCode.ABORTED, text)
+        if note is not None and note.version > away.noted:
+            self._take(session, away, note)
+        return session, away
+
+    def leads(self, node: str, target: peer_pb2.Target) -> bool:
+        """Returns whether the node still leads the session, in the same term."""
+        away = self._leads.away(target.session)
+        return away is not None and not away.letting_go and (away.leader, away.term) == (node, target.term)
+
+    def _take(self, session: Session, away: Away, note: peer_pb2.StateNote) -> None:
+        state = machine_state(note.state)
+        away.noted = note.version
+        fenced = note.state.epoch > session.epoch
+        apply(note.state, session)
+        session.machine.state = state
+        if note.state.released:
+            self._registry.release(session)
+        self._registry.note(session)
+        if fenced:
+            self._registry.renew_communicators([session])
+        fired = self._faults.fired_at(session.number)
+        if fired is not None and ms(fired) <= note.fired_taken_ms:
+            self._faults.take_fired_at([session])
+        self._registry.changed.notify_all()

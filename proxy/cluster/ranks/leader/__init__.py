@@ -1,0 +1,1 @@
+"""The leader's side: ranks of other nodes as recovery, protection and health see them."""

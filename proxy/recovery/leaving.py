@@ -1,0 +1,34 @@
+"""Ranks that another service recovers from now on: when nothing here acts on them any more.
+
+Called by: the coordinator, in its thread. Promise: whoever waits for it is told once the recoveries of these ranks have
+ended, and not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..ranks.events import RanksLeft
+from .job import Job
+
+
+class Leaving:
+    """The ranks that were left."""
+
+    def __init__(self) -> None:
+        self._left: list[RanksLeft] = []
+
+    def begin(self, left: RanksLeft, jobs: Iterable[Job]) -> None:
+        """Ends the recoveries of these ranks; let_go says when that is over."""
+        for job in jobs:
+            if job.touches(left.ranks):
+                job.leave()
+        self._left.append(left)
+
+    def let_go(self, jobs: Iterable[Job]) -> None:
+        """Tells of ranks that none of these recoveries touches. jobs: all that have not ended."""
+        ending = [job for job in jobs if job.left]
+        done = [one for one in self._left if not any(job.touches(one.ranks) for job in ending)]
+        self._left = [one for one in self._left if one not in done]
+        for one in done:
+            one.done()
