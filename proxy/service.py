@@ -20,6 +20,7 @@ from jitc.v1 import control_pb2
 
 from .backends import open_backend
 from .backends.base import Backend, HealthWatch, NoDevice
+from .cluster.membership import Membership
 from .common import rpc
 from .common.config import Config
 from .common.paths import BOARD_VERSION, JOURNAL_VERSION, PROTOCOL_VERSION, WORKER_VERSION
@@ -53,11 +54,6 @@ Left = dict[int, Log]
 OWN = -1
 
 
-def _shares(config: Config) -> tuple[int, int | None]:
-    """Returns what decides about the memory of each GPU."""
-    return config.memory_limit, config.worker_overhead
-
-
 class Service:
     """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be made."""
 
@@ -86,6 +82,8 @@ class Service:
             self._check_users(users)
             log = self._log(left)
             self._admit(users)  # the keeper may be another one by now
+            self._membership = Membership(config, log)
+            config = self._membership.config
             self.own, backend = self._own_tenant(config, backend, log)
             self.config, self.backend = self.own.config, backend
             self.tenants = Tenants(config, backend, self.own)
@@ -103,8 +101,7 @@ class Service:
 
     def start(self) -> None:
         """Starts everything. Raises NoWorker or OSError; stop() cleans up in any case."""
-        begun = [(self.own, self.own.begin(self.takes_over))]
-        begun += self.tenants.take_over() if self.takes_over else []
+        begun = [(self.own, self.own.begin(self.takes_over)), *(self.tenants.take_over() if self.takes_over else [])]
         self.complete = True
         sessions = [session for _, some in begun for session in some]
         if self.takes_over:
@@ -117,6 +114,7 @@ class Service:
         for tenant, _ in begun:
             tenant.start()
         self.tenants.start()
+        self._membership.start(self.registry, self.keeper, self.own.over_nodes)
         self._health = self.backend.watch(self.tenants.unhealthy)
         if not sessions:
             self._listen()
@@ -155,7 +153,7 @@ class Service:
 
     def _own_tenant(self, config: Config, backend: Backend, log: Log) -> tuple[Tenant, Backend]:
         noted = note_options(config, log, backend.gpus[0].memory_total, backend.worker_overhead)
-        if _shares(noted) != _shares(config):
+        if (noted.memory_limit, noted.worker_overhead) != (config.memory_limit, config.worker_overhead):
             backend = open_backend(noted)
         return Tenant(noted, backend, self.keeper, log), backend
 
@@ -260,6 +258,7 @@ class Service:
             last.callback(self.keeper.end, leaves_folder)
             last.callback(self.own.stop)
             last.callback(self.tenants.stop)
+            last.callback(self._membership.stop)
             last.callback(self._stop_answering)
 
     def leave(self) -> None:
@@ -269,6 +268,7 @@ class Service:
             last.callback(self.keeper.leave)
             last.callback(self.own.leave)
             last.callback(self.tenants.leave)
+            last.callback(self._membership.leave)
             last.callback(self._stop_answering)
 
     def hold(self) -> tuple[int, int] | None:
@@ -299,7 +299,7 @@ class Service:
         rpc.add_node(tenant.node, server)
         rpc.add_admin(AdminService(seen, tenant.commands), server)
         coordinator = CoordinatorService(
-            tenant.registry, tenant.faults, fault=tenant.coordinator.fault_reported, race=tenant.races.add
+            tenant.registry, tenant.faults, fault=tenant.events.fault_reported, race=tenant.races.add
         )
         rpc.add_coordinator(coordinator, server)
 

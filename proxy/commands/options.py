@@ -186,6 +186,51 @@ def people(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def cluster_store(text: str) -> str:
+    """Parses the location of a cluster's store. Returns it, or an empty text for one that is no cluster's."""
+    from ..cluster.store.locations import parse_location
+
+    try:
+        return text if parse_location(text) else ""
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def node_name(text: str) -> str:
+    from ..cluster.peers.names import RULE, is_name
+
+    if not is_name(text):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no name of a node ({RULE})")
+    return text
+
+
+def host_and_port(text: str) -> str:
+    from ..cluster.peers.names import address
+
+    try:
+        return str(address(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def user_name(text: str) -> str:
+    if not text or not text.isprintable() or len(text) > _SHOWN:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no name: printable text of at most {_SHOWN} characters")
+    return text
+
+
+def readable_folder(text: str) -> str:
+    if not os.path.isdir(text):
+        raise argparse.ArgumentTypeError(f"{shown(text)}: there is no such folder")
+    return os.path.abspath(text)
+
+
+def readable_file(text: str) -> str:
+    if not os.path.isfile(text) or not os.access(text, os.R_OK):
+        raise argparse.ArgumentTypeError(f"{shown(text)}: there is no such file, or it cannot be read")
+    return os.path.abspath(text)
+
+
 def library_file(text: str) -> str:
     if not os.path.isfile(text):
         raise argparse.ArgumentTypeError(f"{shown(text)}: there is no such file")

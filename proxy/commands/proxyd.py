@@ -23,6 +23,8 @@ from .lifecycle.systemd import descriptor_store
 from .options import FAILED, CommandError, chosen_socket, complain, people, socket_path
 from .parser import Parser, examples
 from .private_service import die_with_parent
+from .settings.cluster import TITLE as SEVERAL_NODES
+from .settings.cluster import add_cluster_options, cluster_options, cluster_words
 from .settings.service import add_device_options, configured, device_words, resolve_device_options
 from .settings.setting import SERVICE_SETTINGS
 from .settings.users import check_users
@@ -90,7 +92,8 @@ class _Reader:
         socket = ["--socket", config.socket]  # at the beginning, by which people find the process
         given = (("--users", config.users), ("--admins", config.admins))
         users = [word for name, value in given if value for word in (name, value)]
-        return [*socket, *device_words(arguments), *users, *parent, "--said", json.dumps(self._given)]
+        others = [*users, *cluster_words(arguments), *parent]
+        return [*socket, *device_words(arguments), *others, "--said", json.dumps(self._given)]
 
     def __call__(self) -> tuple[Config, list[str]]:
         """Returns the configuration as it would be now, and its words. Raises CommandError."""
@@ -106,7 +109,10 @@ def _config(arguments: argparse.Namespace) -> Config:
     resolve_device_options(arguments, SERVICE_SETTINGS)
     socket = chosen_socket(arguments.socket, paths.default_socket)
     check_users(arguments, socket)
-    return Config(socket=socket, users=arguments.users, admins=arguments.admins, **configured(arguments))
+    cluster = cluster_options(arguments)
+    return Config(
+        socket=socket, users=arguments.users, admins=arguments.admins, cluster=cluster, **configured(arguments)
+    )  # fmt: skip
 
 
 def parser() -> Parser:
@@ -124,7 +130,9 @@ def parser() -> Parser:
             "jitc-proxyd --config /etc/jitc/jitc.toml --print-config",
         ),
     )
-    shared = add_device_options(made, _SHARED)[_SHARED]
+    groups = add_device_options(made, _SHARED, SEVERAL_NODES)
+    shared = groups[_SHARED]
+    add_cluster_options(groups[SEVERAL_NODES])
     made.add_argument(
         "--socket", type=socket_path, metavar="PATH",
         help="unix socket ($JITC_SOCKET, $XDG_RUNTIME_DIR/jitc/proxyd.sock or /run/jitc/proxyd.sock)",

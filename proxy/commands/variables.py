@@ -60,6 +60,16 @@ VARIABLES = (
         "programs, `jitc`, `jitc-proxyd`",
         "where native parts are kept that are built at first use ([installation](installation.md#pytorch))",
     ),
+    Variable(
+        ("XDG_CONFIG_HOME",),
+        "`jitc cluster`, `jitc-proxyd`",
+        "users other than root: the folder of [certificates of nodes](#certificates-of-nodes), below its `jitc`",
+    ),
+    Variable(
+        ("JITC_CLUSTER_PASSWORD",),
+        "`jitc-proxyd`",
+        "the password of `--cluster-user`, which a command line would show to everybody",
+    ),
     Variable(("CXX",), "programs, `jitc`, `jitc-proxyd`", "the compiler for them"),
     Variable(("JITC_KNOWN_FIXES",), "programs", "the same as `jitc run --known-fixes`", "1"),
     Variable(

@@ -42,12 +42,30 @@ def _library_shared() -> Shared:
 
 
 @dataclass(frozen=True)
+class ClusterOptions:
+    """The cluster of which a service is a node. Addresses are HOST:PORT; the last five are for the store."""
+
+    store: str  # its location (../cluster/locations.py)
+    node: str  # name of this node
+    peer_address: str  # at which the services of other nodes reach this one
+    bridge_address: str  # the same of the bridge
+    certificates: str  # folder of this node's certificate
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
 class Config(ServiceOptions):
     """The configuration, fixed for the service's life: its options, and what tests and the machine determine."""
 
     socket: str
     users: str = ""  # whose programs are served, besides the service's own user's (../keeper/admission.py)
     admins: str = ""  # those of them who see and influence everybody's programs
+    cluster: ClusterOptions | None = None  # None: jobs of this node alone
+    node_number: int = 0  # in the cluster; 0: in none
     tenant: str = ""  # name of the folder of another user's workers; empty: of the service's own user
     worker_overhead: int | None = None  # bytes of a shared GPU that each worker has beside its share; None: measured
     address_bases: tuple[int, ...] = ADDRESS_BASES  # where sessions' ranges may begin, best first

@@ -120,6 +120,11 @@ class FaultInjector:
             times = [self._fired_at.pop(one.number) for one in ranks if one.number in self._fired_at]
         return min(times, default=None)
 
+    def fired_at(self, session: int) -> float | None:
+        """Returns when a fault that hit the session fired (monotonic), until that is taken; None: none did."""
+        with self._lock:
+            return self._fired_at.get(session)
+
     def session_opened(self, session: Session) -> None:
         """Arms faults that have waited for a session on this GPU."""
         with self._lock:

@@ -33,7 +33,8 @@ class Opening:
 
     def _with_slots(self, request: Any) -> Any:
         there = (self._registry.sessions.get(number) for number in request.sessions)
-        filled = worker_pb2.ResumeRequest(slots=[one.slot for one in there if one is not None])
+        own = [one.slot for one in there if one is not None]
+        filled = worker_pb2.ResumeRequest(slots=[*own, *self._registry.mirror_slots(request.sessions)])
         filled.MergeFrom(request)
         return filled
 

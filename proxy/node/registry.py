@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..backends.base import Backend
@@ -22,6 +22,7 @@ from ..common.shared_memory import Memory, shared, taken_over
 from ..keeper import names
 from ..keeper.client import Keeper
 from ..keeper.log import Log
+from ..ranks.numbers import first_session, node_of
 from ..ranks.rank import Rank
 from ..ranks.rank import Worker as AnyWorker
 from ..ranks.states import OUTSIDE, SessionEvent, SessionState
@@ -35,6 +36,9 @@ from .session import Session
 from .session_memory import SessionMemory
 from .transfer_memory import TransferMemories, TransferMemory
 from .workers.worker import Worker
+
+#: Ranks of a communicator over several nodes (kMostRanks of a segment).
+RANKS_OVER_NODES = 1024
 
 
 class Full(Exception):
@@ -54,11 +58,16 @@ class Registry:
         ]
         self.sessions: dict[int, Session] = {}
         self.shared = config.shared()
-        self.communicators = Communicators(self.shared, self.log, keeper)
+        most = RANKS_OVER_NODES if config.node_number else SLOTS
+        self.communicators = Communicators(self.shared, self.log, keeper, most)
         self.transfer_memories = TransferMemories(keeper)
+        #: Returns the slots, on this node's board, of those among these sessions that are of other nodes.
+        self.mirror_slots: Callable[[Iterable[int]], list[int]] = lambda sessions: []
         self._slots: dict[int, Addresses] = {}  # slots of the board in use, each with its session's addresses
         self._job_names = JobNames(self.log)
-        self.last: int = self.log.get("last") or 0  # number of the newest session
+        last: int = self.log.get("last") or 0
+        first = first_session(config.node_number)
+        self.last = last if node_of(last) == config.node_number else first  # number of the newest session
         self.board: Memory = self._board()
 
     def visible(self) -> int:
@@ -122,7 +131,7 @@ class Registry:
             session.memory.close()
             self.changed.notify_all()
 
-    def transfer_memory(self, name: str, size: int) -> TransferMemory:
+    def transfer_memory(self, name: str, size: int, between: Sequence[Rank] = ()) -> TransferMemory:
         """Allocates zeroed memory. Raises NoSpace."""
         return self.transfer_memories.make(name, size)
 
@@ -198,6 +207,14 @@ class Registry:
             found = self._connected({session.number for session in seeds} & able, able)
             return [self.sessions[number] for number in sorted(found)]
 
+    def awaits(self, seeds: Iterable[Rank]) -> str:
+        """Returns an empty text: everything is known of the sessions of this node."""
+        return ""
+
+    def placed(self, places: Mapping[int, int], epoch: int) -> tuple[()]:
+        """There is nobody to tell."""
+        return ()
+
     def job_of(self, one: Rank) -> str:
         """Returns the job's name: the launcher's name for it, else its first process."""
         with self.changed:
@@ -205,13 +222,18 @@ class Registry:
             first = self.sessions[min(numbers)] if numbers else one
             return first.job or f"pid {first.pid}"
 
-    def _connected(self, found: set[int], able: set[int]) -> set[int]:
-        """Returns these sessions, and all that communicators connect with them."""
+    def connected(self, numbers: Iterable[int]) -> set[int]:
+        """Returns these sessions, and all that communicators of this node connect with them, also of other nodes."""
+        with self.changed:
+            return self._connected(set(numbers))
+
+    def _connected(self, found: set[int], able: set[int] | None = None) -> set[int]:
+        """Returns these sessions, and all that communicators connect with them. able: those that count; None: all."""
         grown = True
         while grown:
             grown = False
             for connected in self.communicators.connections():
-                members = connected & able
+                members = connected & able if able is not None else connected
                 if members & found and not members <= found:
                     found |= members
                     grown = True
@@ -230,7 +252,7 @@ class Registry:
     def renew_communicators(self, ranks: Iterable[Rank]) -> None:
         """Has the next join of any of the ranks get a new segment."""
         with self.changed:
-            self.communicators.renew({one.number for one in ranks})
+            self.communicators.renew({one.number for one in ranks}, max((one.epoch for one in ranks), default=0))
 
     def _board(self) -> Memory:
         left = self.keeper.take([names.BOARD]) if self.keeper is not None else {}

@@ -60,6 +60,14 @@ class Session:
     def state(self) -> SessionState:
         return self.machine.state
 
+    @property
+    def node(self) -> str:
+        """Returns the name of its node: empty, since that is this one."""
+        return ""
+
+    def unreachable(self) -> str:
+        return ""
+
     def pinned(self) -> dict[str, Any]:
         """Returns where the session's pinned memory is mapped, as fields of a message; empty when there is none."""
         pinned = self.memory.pinned

@@ -38,6 +38,9 @@ from .workers.worker import Worker, WorkerState
 #: A session in these states has a worker that may be half-restored.
 _UNRELIABLE = (SessionState.LOST, SessionState.STANDBY)
 ENDING_SECONDS = 10.0
+#: In the log: process and socket of this node's bridge, a child of the keeper that is no worker
+#: (../cluster/bridge_process.py).
+BRIDGE = "bridge"
 
 
 class OtherOptions(SocketInUse):
@@ -142,12 +145,24 @@ class TakeOver:
                 adopted[pid] = self._ending(pid, one["socket"])
             else:
                 self._supervisor.forget(pid, one["socket"])
-        for pid in children - {int(text) for text in known}:
+        for pid in children - {int(text) for text in known} - self._bridge():
             if self._end(pid):
                 self._supervisor.forget(pid, "")
             else:
                 self._ending(pid, "")
         return adopted
+
+    def _bridge(self) -> set[int]:
+        """Returns the process of the bridge, with which a service of a cluster goes on; another one ends it."""
+        left = self._log.get(BRIDGE)
+        if left is None:
+            return set()
+        if self._registry.config.cluster is not None:
+            return {left["pid"]}
+        with contextlib.suppress(OSError):
+            os.unlink(left["socket"])
+        self._log.delete(BRIDGE)
+        return set()
 
     def _ended(self, pid: int) -> bool:
         process = self._keeper.process_of(pid)

@@ -11,6 +11,9 @@ HEAD = "| assumption | noticed by | done | test |"
 WALL_CLOCK = re.compile(r"\btime\.time\(|datetime\.now|\bsystem_clock\b|\bgettimeofday\b|CLOCK_REALTIME")
 #: Where it is only shown, in reports.
 SHOWN = {
+    "proxy/cluster/peers/contract.py",
+    "proxy/cluster/ranks/stamps.py",
+    "proxy/commands/cluster/certificates.py",
     "proxy/commands/questions/command.py",
     "proxy/commands/support/command.py",
     "proxy/node/api/admin.py",

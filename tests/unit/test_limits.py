@@ -27,6 +27,8 @@ BOUND = "of an option, checked at start: test_wrong_values.py"
 #: Of these no program notices that they are full: file, constant, why.
 SHOWN = "characters of a foreign text that are shown"
 INSIDE = {
+    "proxy/cluster/entries.py _TEXT_MOST": "characters of a reason; the rest is left out",
+    "proxy/cluster/links.py BOARD_SLOTS": "slots of a board: kSlots' row",
     "client_shim/native/boundary.cpp kMostDevices": "as many as a program sees at most",
     "client_shim/native/encoder.cpp kMostInlined": "larger ones are copied to the device",
     "client_shim/native/redirect.cpp kMostSignatures": CACHE,
@@ -60,6 +62,16 @@ INSIDE = {
     "protos/transport/common/sending.h kCapacity": FLOW,
     "protos/transport/common/socket.cpp kQueue": "of a socket: who connects then waits",
     "protos/transport/server/server.h kMost": "more than there are sessions and strangers",
+    "proxy/bridge/outgoing.py REASONS_MOST": "reasons that are remembered as said: may be said more often",
+    "proxy/cluster/ranks/documents.py TEXT_MOST": SHOWN,
+    "proxy/cluster/ranks/home/calls.py KEPT": "a call that is asked for again is then made again: it may be",
+    "proxy/cluster/ranks/home/calls.py KEPT_BYTES": "the same",
+    "proxy/cluster/ranks/home/calls.py SECONDS_MOST": "a time",
+    "proxy/cluster/ranks/home/reports.py DOCUMENTS_MOST": PARTS,
+    "proxy/cluster/ranks/leader/session.py NAME_MOST": SHOWN,
+    "proxy/cluster/ranks/leader/table.py REMEMBERED": "an old document of an older one is taken in: a newer follows",
+    "proxy/cluster/ranks/leader/validations.py KEPT": "the question is then about another validation",
+    "proxy/cluster/ranks/methods.py CALLS_MOST": FLOW,
     "proxy/commands/lifecycle/activation.py _SOCKETS_MOST": "of systemd's: a unit of ours has one",
     "proxy/commands/doctor/check.py _MOST": SHOWN,
     "proxy/commands/doctor/elf.py _PATH_MOST": "of a loader: longer ones are none",
@@ -68,6 +80,7 @@ INSIDE = {
     "proxy/common/config.py LARGE_SLOTS": "of addresses that can be reserved: in that row",
     "proxy/keeper/admission.py LARGEST": "the largest number of a user, as the kernel has it",
     "proxy/keeper/claim/folders.py _LINKS_MOST": "links of a path, as the kernel counts them",
+    "proxy/native/device/common/mirror/frames.h kLargest": PARTS,
     "proxy/native/device/common/shared_segment.h kMostRanks": "the service allows fewer",
     "proxy/native/device/cuda/blas/lt.cpp kMostKept": CACHE,
     "proxy/native/device/cuda/blas/old_calls.cpp kMostAlgorithms": FORM,

@@ -65,6 +65,7 @@ def serve(config: Config, words: list[str], read: Reader, before: Before) -> int
 def _made(config: Config, words: list[str], before: Before, signals: Signals) -> Service | int:
     """Returns the service, or the exit status of one that cannot be made."""
     from ...backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
+    from ...cluster.nodes import CannotJoin
     from ...common.shared_memory import NoSpace
     from ...keeper.admission import UnknownUser
     from ...keeper.claim.socket_lock import SocketInUse, WrongSocket
@@ -88,7 +89,7 @@ def _made(config: Config, words: list[str], before: Before, signals: Signals) ->
         begin_anew(before.kept, words, signals)
     except CommandError as error:
         return complain("jitc-proxyd", str(error), error.code)
-    except (NoDevice, SocketInUse, UnknownUser, paths.MissingLibrary, OSError) as error:
+    except (CannotJoin, NoDevice, SocketInUse, UnknownUser, paths.MissingLibrary, OSError) as error:
         return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
 
 
@@ -103,6 +104,7 @@ class _Serving:
         service.keeper.when_handing_over(signals.hand_over)
 
     def run(self, watchdog: Watchdog) -> int:
+        from ...cluster.nodes import CannotJoin
         from ...common.shared_memory import NoSpace
         from ...keeper.line import KeeperLost
         from ...ranks.rank import NoWorker
@@ -114,7 +116,7 @@ class _Serving:
             watchdog.watch(service)
             self._serve()
             self._end()
-        except (KeeperLost, NoSpace, NoWorker, OSError, RuntimeError) as error:  # gRPC raises the last one
+        except (CannotJoin, KeeperLost, NoSpace, NoWorker, OSError, RuntimeError) as error:  # gRPC raises the last one
             self._go_on_without_keeper()
             return complain("jitc-proxyd", str(error))
         finally:

@@ -15,7 +15,7 @@ from jitc.ops.options.values import Size, size_text
 from ...common.printable import LINE, printable
 from .resolve import COMMAND_LINE, DEFAULT, ENVIRONMENT, Origin
 from .service import share
-from .setting import ADMINS, DEVICE_SETTINGS, RESPAWN, SOCKET, USERS, Setting
+from .setting import ADMINS, CLUSTER_SETTINGS, DEVICE_SETTINGS, RESPAWN, SOCKET, USERS, Setting
 
 
 def printed(arguments: argparse.Namespace, socket: str) -> str:
@@ -24,7 +24,7 @@ def printed(arguments: argparse.Namespace, socket: str) -> str:
     for one in DEVICE_SETTINGS:
         if one.option is not None:
             groups[one.option.group].append(one)
-    groups = {"service": [SOCKET, RESPAWN, USERS, ADMINS]} | groups
+    groups = {"service": [SOCKET, RESPAWN, USERS, ADMINS], "several nodes": list(CLUSTER_SETTINGS)} | groups
     lines = ["# What jitc-proxyd would be started with. A file for jitc-proxyd --config FILE."]
     for title, settings in groups.items():
         lines += ["", f"# {title}"]

@@ -14,7 +14,23 @@ from typing import Any
 from jitc.ops.options.table import OPTIONS, Default, Option
 from jitc.ops.options.values import Choice, File, Flag, Folder, Number, Percent, Seconds, Size, Values
 
-from ..options import library_file, number, people, percent, seconds, shown, size, socket_path, writable_folder
+from ..options import (
+    cluster_store,
+    host_and_port,
+    library_file,
+    node_name,
+    number,
+    people,
+    percent,
+    readable_file,
+    readable_folder,
+    seconds,
+    shown,
+    size,
+    socket_path,
+    user_name,
+    writable_folder,
+)  # fmt: skip
 
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -55,6 +71,11 @@ def as_text(value: object) -> str:
     return f"{value:.9f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
+def or_none(parse: Callable[[str], str]) -> Callable[[str], str]:
+    """Returns a parser that also takes an empty text, for none."""
+    return lambda text: parse(text) if text else ""
+
+
 def _one_of(allowed: Choice) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text not in allowed.words:
@@ -87,6 +108,15 @@ DEVICE_SETTINGS = tuple(map(_setting, OPTIONS))
 SOCKET = Setting("socket", socket_path, None, path=True)
 RESPAWN = Setting("respawn", yes_or_no, False, flag=True)
 USERS, ADMINS = Setting("users", people, ""), Setting("admins", people, "")
+#: Of the cluster, and of its store; none of them: no cluster.
+CLUSTER_SETTINGS = (
+    Setting("cluster", or_none(cluster_store), ""), Setting("node", or_none(node_name), ""),
+    Setting("peer-address", or_none(host_and_port), ""), Setting("bridge-address", or_none(host_and_port), ""),
+    Setting("peer-certificates", or_none(readable_folder), "", path=True),
+    Setting("cluster-ca", or_none(readable_file), "", path=True),
+    Setting("cluster-cert", or_none(readable_file), "", path=True),
+    Setting("cluster-key", or_none(readable_file), "", path=True), Setting("cluster-user", or_none(user_name), ""),
+)  # fmt: skip
 BY_NAME = {one.name: one for one in DEVICE_SETTINGS}
 #: Settings of jitc-proxyd; `jitc run` has those of the devices, and passes over the others in a file.
-SERVICE_SETTINGS = (*DEVICE_SETTINGS, SOCKET, RESPAWN, USERS, ADMINS)
+SERVICE_SETTINGS = (*DEVICE_SETTINGS, SOCKET, RESPAWN, USERS, ADMINS, *CLUSTER_SETTINGS)

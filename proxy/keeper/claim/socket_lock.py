@@ -36,10 +36,10 @@ MARKER = ".jitc-proxyd"
 MARKER_TEXT = b"private folder of a jitc-proxyd, made and removed by it\n"
 
 _HASH = "[0-9a-f]{32}"
-#: What a service and its workers make in the folder beside the marker: sockets, and images of modules.
+#: What a service, its workers and its bridge make in the folder beside the marker: sockets, and images of modules.
 _SERVICES: dict[str, Form] = {"keeper|programs|s-[0-9a-f]{8}": SOCKET}
 OURS: dict[str, Form] = _SERVICES | {
-    "w[0-9]+(-ops)?": SOCKET,
+    "w[0-9]+(-ops)?|b[0-9]+": SOCKET,
     "images": {_HASH: FILE, "held": {"[0-9]+": {rf"{_HASH}(-[0-9]+\.part|\.same)?": FILE}}},
     r"u[0-9]+(\.[0-9a-f]{8})?": folders.FOREIGN,
 }

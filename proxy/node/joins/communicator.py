@@ -29,10 +29,12 @@ class Communicator:
     seats: dict[int, int] = field(default_factory=dict)  # rank -> session that has joined as it, ended or not
     ends: dict[int, str] = field(default_factory=dict)  # rank -> why it takes no further part
     absent: set[int] = field(default_factory=set)  # ranks of `ends` that certainly do nothing any more: others know it
+    elsewhere: set[int] = field(default_factory=set)  # ranks of `seats` whose sessions are on other nodes
     parting: dict[int, float] = field(default_factory=dict)  # such ranks, and when (time.monotonic) others are notified
     ended: str = ""  # why no rank can join any more, except its members in a recovery
     waited: float = 0.0  # seconds since the newest rank joined, not counting recoveries
     generation: int = 0
+    renewed: int = 0  # epoch of the newest recovery since ranks of other nodes are in it; 0: none
     identity: int = 0
     segment: Memory | None = None
     given: dict[int, int] = field(default_factory=dict)  # rank -> how often it was given the segment
@@ -49,15 +51,23 @@ class Communicator:
         return not self.ended and len(self.seats) < self.ranks
 
     def used(self) -> bool:
-        """Returns whether a session that has joined may still look at the segment."""
-        return any(rank not in self.absent and rank not in self.parting for rank in self.seats)
+        """Returns whether a session of this node that has joined may still look at the segment."""
+        return any(rank not in self.absent and rank not in self.parting for rank in self.here())
 
     def let_go(self, left: list[int]) -> bool:
-        """Returns whether all ranks have had the segment and released it; left: how often each has released it."""
+        """Returns whether all ranks of this node have had the segment and released it; left: how often each has."""
         return not self.missing() and all(
             rank in self.absent or rank in self.parting or self.given.get(rank, 0) % (1 << 16) == left[rank] != 0
-            for rank in self.seats
+            for rank in self.here()
         )
+
+    def here(self) -> list[int]:
+        """Returns the ranks that have joined on this node."""
+        return [rank for rank in self.seats if rank not in self.elsewhere]
+
+    def spans_nodes(self) -> bool:
+        """Returns whether all ranks have joined, some of them on other nodes."""
+        return bool(self.elsewhere) and not self.missing()
 
     def kept_as(self) -> str:
         """Returns the name under which the communicator's segment is kept."""
@@ -69,6 +79,7 @@ class Communicator:
             "ranks": self.ranks, "members": list(self.members.items()), "seats": list(self.seats.items()),
             "ends": list(self.ends.items()), "absent": sorted(self.absent), "ended": self.ended,
             "generation": self.generation, "identity": self.identity, "given": list(self.given.items()),
+            "elsewhere": sorted(self.elsewhere), "renewed": self.renewed,
         }  # fmt: skip
 
     @classmethod
@@ -76,11 +87,13 @@ class Communicator:
         return cls(
             left["ranks"], dict(left["members"]), dict(left["seats"]), dict(left["ends"]), set(left["absent"]),
             ended=left["ended"], generation=left["generation"], identity=left["identity"],
-            given=dict(left.get("given", [])),
+            given=dict(left.get("given", [])), elsewhere=set(left.get("elsewhere", [])), renewed=left.get("renewed", 0),
         )  # fmt: skip
 
-    def renew(self) -> None:
+    def renew(self, epoch: int = 0) -> None:
+        """epoch: of the recovery that does so."""
         self.generation += 1
+        self.renewed = epoch if self.spans_nodes() else 0
         self.close()
 
     def close(self) -> None:

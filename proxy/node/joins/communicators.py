@@ -15,7 +15,7 @@ import secrets
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 
 from ...common.config import SLOTS
 from ...common.executor import ExecutorError, Shared
@@ -49,8 +49,12 @@ class Refusal(Exception):
 class Communicators:
     """All communicators of the node."""
 
-    def __init__(self, structures: Shared, log: Log | None = None, shelf: Shelf | None = None) -> None:
-        self._structures, self._shelf = structures, shelf
+    def __init__(
+        self, structures: Shared, log: Log | None = None, shelf: Shelf | None = None, most: int = SLOTS
+    ) -> None:  # fmt: skip
+        """most: ranks of a communicator."""
+        self._structures, self._shelf, self._most = structures, shelf, most
+        self.changed: Callable[[], None] = lambda: None  # under the registry's lock, so it may not wait
         self._log = log or Log.make()
         self._room = descriptors.for_communicators()
         self._known: dict[bytes, Communicator] = {}
@@ -69,8 +73,9 @@ class Communicators:
 
     def join(self, session: Member, unique_id: bytes, ranks: int, rank: int) -> Communicator:
         """Returns the communicator, with a segment. Raises Refusal."""
-        if not 0 < ranks <= SLOTS or rank >= ranks:
-            raise Refusal(INVALID_VALUE, f"rank {rank} of {ranks}: a communicator has 1 to {SLOTS} ranks on this node")
+        if not 0 < ranks <= self._most or rank >= ranks:
+            here = " on this node" if self._most == SLOTS else ""
+            raise Refusal(INVALID_VALUE, f"rank {rank} of {ranks}: a communicator has 1 to {self._most} ranks{here}")
         retired = self._retired.get(unique_id)
         one = self._known.get(unique_id) or retired
         if one is None and unique_id in self._ended:
@@ -97,7 +102,37 @@ class Communicators:
         one.members[session.number] = rank
         self._note(unique_id, one)
         self._retired.forget(unique_id)  # a replay has reached it again
+        self.changed()
         return one
+
+    def joined_elsewhere(self, unique_id: bytes, seats: Mapping[int, int]) -> None:
+        """Notes ranks (-> sessions) that have joined on other nodes."""
+        one = self._known.get(unique_id) or self._retired.get(unique_id)
+        new = {} if one is None else {rank: seat for rank, seat in seats.items() if rank not in one.seats}
+        if one is None or not new:
+            return
+        one.seats |= new
+        one.elsewhere |= new.keys()
+        one.members |= {seat: rank for rank, seat in new.items()}
+        one.waited = 0.0
+        self._note(unique_id, one)
+
+    def ended_elsewhere(self, unique_id: bytes, ends: Mapping[int, str]) -> None:
+        """Notes ranks that have ended on other nodes, and why: they take no further part."""
+        one = self._known.get(unique_id) or self._retired.get(unique_id)
+        new = {} if one is None else {rank: why for rank, why in ends.items() if rank not in one.ends}
+        if one is None or not new:
+            return
+        one.ends |= new
+        one.members = {seat: rank for seat, rank in one.members.items() if rank not in new}
+        for rank, why in new.items():
+            self._end(unique_id, one, why)
+            self._mark_absent(one, rank)
+        self._note(unique_id, one)
+
+    def items(self) -> Iterator[tuple[bytes, Communicator]]:
+        """Yields all by id, those whose ranks have released them last."""
+        return itertools.chain(self._known.items(), self._retired.items())
 
     def _check_share(self, session: Member) -> None:
         """Raises Refusal if the session may have no more communicators: its program has used descriptors up."""
@@ -158,6 +193,7 @@ class Communicators:
             if one.missing():
                 one.members.clear()  # the communicator was never complete, so it connects no sessions
             self._note(unique_id, one)
+        self.changed()
 
     def left(self, session: Member) -> None:
         """Notes that nothing of the session runs any more: ranks that wait for it are notified, sooner or later."""
@@ -201,6 +237,7 @@ class Communicators:
                 one.close()
                 self._retired.add(unique_id, one)
                 self._log.delete(f"communicator/{unique_id.hex()}")
+                self.changed()
 
     def close(self) -> None:
         for one in self._known.values():
@@ -222,8 +259,7 @@ class Communicators:
         return why
 
     def _of(self, session: Member) -> list[tuple[bytes, Communicator]]:
-        both = itertools.chain(self._known.items(), self._retired.items())
-        return [(unique_id, one) for unique_id, one in both if one.ranks_of(session)]
+        return [(unique_id, one) for unique_id, one in self.items() if one.ranks_of(session)]
 
     def _end(self, unique_id: bytes, one: Communicator, why: str) -> None:
         one.ended = one.ended or why
@@ -244,12 +280,13 @@ class Communicators:
 
     # -- recoveries, status -----------------------------------------------------------------------
 
-    def renew(self, numbers: Set[int]) -> None:
-        """Has the next join of any of these sessions get a new segment."""
+    def renew(self, numbers: Set[int], epoch: int = 0) -> None:
+        """Has the next join of any of these sessions get a new segment. epoch: of the recovery that does so."""
         for unique_id, one in self._known.items():
             if one.members.keys() & numbers:
-                one.renew()
+                one.renew(epoch)
                 self._note(unique_id, one)
+        self.changed()
 
     def waiting_for(self, session: Member) -> str:
         """Returns the ranks that the session waits for, as a text; empty when it waits for none."""

@@ -146,7 +146,12 @@ class Worker:
         self.looked_at.wait(LOOKED_AT_SECONDS)
         return self.message if self.cause == OUT_OF_MEMORY else ""
 
-    def ask(self, method: str, request: Any, seconds: float) -> Any:
+    @property
+    def node(self) -> str:
+        """Returns the name of its node: empty, since that is this one."""
+        return ""
+
+    def ask(self, method: str, request: Any, seconds: float, patient: bool = False) -> Any:
         """Begins a call (worker.proto) and returns its future, whose error is a grpc.RpcError."""
         with self._opening:
             if self._stub is None:

@@ -33,7 +33,7 @@ MUTANTS = (
         "joins-old-segment",
         "after a recovery ranks meet in the segment of before it",
         "proxy/node/joins/communicators.py",
-        "                one.renew()\n",
+        "                one.renew(epoch)\n",
         "",
         ("tests/unit/proxy/node/test_communicators.py::test_ranks_share_a_segment_until_a_recovery",),
     ),

@@ -63,6 +63,7 @@ def structures() -> Shared:
         clear_slot=lambda board, slot: None,
         mark_segment=_fresh_segment,
         mark_absent=lambda *absence: absences.append(absence),
+        cut_segment=lambda segment, why: None,
         ranks_left=lambda segment, ranks: [letting_go.get((segment, rank), 0) for rank in range(ranks)],
     )
 

@@ -24,6 +24,7 @@ BOARDS = {
     5: "db58c5904ddda34c",
     6: "4af33878a23279ed",
     7: "52f5f4278095dbe3",
+    8: "61d3d1255194f970",
 }
 JOURNALS = {13: "8f81857faa196fcd"}
 WORKERS = {2: "f258ed2c7e494940", 3: "f258ed2c7e494940"}
@@ -45,10 +46,28 @@ def board() -> str:
     slots = [re.search(r"struct alignas\(64\) \w+Slot \{.*?^\};", header, FLAGS) for header in (job, node)]
     constants = r"(?:constexpr|return) [^;]*(?:kSlots|kTurnGpus|kBytes|word\()[^;]*;"
     words = [word for one in (job, node, both) for word in re.findall(constants, one)]
+    doorbells = re.search(r"^struct JobDoorbells \{.*?^\};", job, FLAGS)
     tally = (ROOT / "proxy/native/base/tally.cpp").read_text()
     history = re.search(r"^std::vector<uint64_t> RankHistory::pack.*?^\}", tally, FLAGS)
-    assert all(slots) and words and history
-    return without_comments(" ".join([*(one[0] for one in slots if one), *words, history[0]]))
+    assert all(slots) and words and doorbells and history
+    return without_comments(" ".join([*(one[0] for one in slots if one), *words, doorbells[0], history[0], segments()]))
+
+
+def segments() -> str:
+    """Of communicators: where ranks of workers meet that services of two versions may have started."""
+    device = ROOT / "proxy/native/device"
+    headers = {
+        "common/shared_segment.h": ("SegmentHead",),
+        "software/segment/segment.h": ("Descriptor", "RankArea", "Mailbox"),
+        "cuda/nccl/nccl_bootstrap.h": ("Box", "RankSlot", "Head"),
+    }
+    structs = [
+        re.search(rf"^( *)struct (?:alignas\(64\) )?{name} \{{.*?^\1\}};", (device / header).read_text(), FLAGS)
+        for header, names in headers.items()
+        for name in names
+    ]
+    assert all(structs)
+    return " ".join(one[0] for one in structs if one)
 
 
 def ops() -> str:

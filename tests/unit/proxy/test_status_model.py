@@ -17,6 +17,7 @@ from jitc.proxy.status.documents import document, mistakes
 from jitc.proxy.status.model import BYTES, fields_of, says, shape_of
 
 EXAMPLES = {one: f"jitc {one} --json" for one in ("status", "report", "version", "demo", "doctor")}
+EXAMPLES["cluster"] = "jitc cluster show --json"
 
 
 @dataclass(frozen=True, kw_only=True)

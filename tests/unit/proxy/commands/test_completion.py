@@ -70,6 +70,7 @@ def test_words_are_completed(terminal: Terminal) -> None:
         ("jitc preload-p", "jitc preload-path"),
         ("jitc-proxyd --print-c", "jitc-proxyd --print-config"),
         ("jitc report --foll", "jitc report --follow"),
+        ("jitc cluster rot", "jitc cluster rotate"),
         ("jitc-proxyd --device soft", "jitc-proxyd --device software"),
     ):
         terminal.type(typed, "Tab")

@@ -20,7 +20,7 @@ from jitc.proxy.status.version import Version
 
 COMMANDS = (
     "run", "status", "report", "inject", "validate", "gpu", "preload-path", "version", "build-torch", "demo", "doctor",
-    "completion", "support-bundle",
+    "completion", "support-bundle", "cluster",
 )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def test_every_command_has_a_version(capsys: pytest.CaptureFixture[str]) -> None
     assert outcome(capsys, jitc.main, "version") == (0, line, "")
     for name in ("-V", "--version"):
         assert outcome(capsys, proxyd.main, name) == (0, line, "")
-        for words in ([], *([command] for command in COMMANDS), ["gpu", "return"]):
+        for words in ([], *([command] for command in COMMANDS), ["gpu", "return"], ["cluster", "show"]):
             assert outcome(capsys, jitc.main, *words, name) == (0, line, ""), words
 
 

@@ -95,6 +95,19 @@ SERVICE = {
     **{f"--{name}": ["", "/nonexistent", "/etc", "/etc/passwd"] for name in ("driver", "nccl", "cublas", "cublaslt",
                                                                              "nvrtc", "cudnn")},
 }  # fmt: skip
+ADDRESSES = ["7431", "10.0.0.1", "10.0.0.1:", ":7431", "10.0.0.1:65536", "10.0.0.1:port", "unix:/tmp/s", "fd00::1:7431",
+             "a b:1", "[fd00::1]", "10.0.0.1:7431,10.0.0.2:7431", "\u0661.0.0.1:7431", "10.0.0.1:7431\n"]  # fmt: skip
+MEMBER = ["--cluster", "etcd://h:2379", "--peer-address", "10.0.0.1:7431"]
+CLUSTER = {
+    "--cluster": ["etcd", "etcd://", "zookeeper://h:1", "etcd://h", "etcd://h:0x1", "http://h:2379", "etcd://h:2379,",
+                  "etcd://user@h:2379"],
+    "--node": ["-n", "n.", ".n", "a b", "n/1", "n" * 64, "\u00e9", "n\n", "n..1"],
+    "--peer-address": ADDRESSES,
+    "--bridge-address": ADDRESSES,
+    "--peer-certificates": ["/nonexistent", "/etc/passwd"],
+    **{f"--cluster-{name}": ["/nonexistent", "/etc"] for name in ("ca", "cert", "key")},
+    "--cluster-user": ["a\nb", "u" * 300],
+}  # fmt: skip
 SOCKETS = ["", "/", "/tmp/", "/" + "x" * 90, "/tmp/a\nb", "/tmp/\udcff"]
 TRIGGERS = [
     "", "noon", "op", "op=", "op=0", "after=0", "op=-1", "op=1.5", "op=٣", f"op={LONG}", "op=9223372036854775808",
@@ -151,6 +164,53 @@ def test_options_of_a_service(option: str, values: list[str], capsys: pytest.Cap
             rest = ["--", "true"] if words else []
             code, line = outcome(capsys, main, [*words, option, value, *rest])
             assert (code, option in line) == (2, True), (value, line)
+
+
+@pytest.mark.parametrize(("option", "values"), CLUSTER.items(), ids=CLUSTER)
+def test_options_of_a_cluster(
+    option: str, values: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in values:
+        code, line = outcome(capsys, proxyd.main, [f"{option}={value}"])
+        assert (code, option in line) == (2, True), (value, line)
+    variable = f"JITC_{option[2:].replace('-', '_').upper()}"
+    monkeypatch.setenv(variable, values[0])
+    code, line = outcome(capsys, proxyd.main, [])
+    assert (code, variable in line) == (2, True), line
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--node", "n1"], "--node goes with --cluster"),
+        (["--peer-address", "10.0.0.1:7431"], "--peer-address goes with --cluster"),
+        (["--cluster-user", "jitc"], "--cluster-user goes with --cluster"),
+        (["--cluster", "etcd://h:2379"], "--cluster needs --peer-address"),
+        ([*MEMBER, "--users", "0"], "--cluster does not go with --users"),
+        ([*MEMBER, "--cluster-cert", "/etc/passwd"], "key"),
+        ([*MEMBER, "--cluster-user", "jitc"], "(JITC_CLUSTER_PASSWORD)"),
+        (["--cluster", "etcd://h:2379", "--peer-address", "10.0.0.1:65535"], "give --bridge-address, too"),
+    ],
+)
+def test_options_of_a_cluster_that_do_not_go_together(
+    words: list[str], says: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(privileges, "lacking", list)
+    monkeypatch.delenv("JITC_CLUSTER_PASSWORD", raising=False)
+    code, line = outcome(capsys, proxyd.main, words)
+    assert (code, says in line) == (2, True), line
+
+
+def test_a_machine_whose_name_cannot_be_a_node_s(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, nothing_starts: list[Config]
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "my machine")
+    assert "give one with --node" in outcome(capsys, proxyd.main, MEMBER)[1] and not nothing_starts
+    assert proxyd.main([*MEMBER, "--node", "n1"]) == 1
+    (config,) = nothing_starts
+    assert config.cluster is not None
+    assert (config.cluster.node, config.cluster.bridge_address) == ("n1", "10.0.0.1:7432")
 
 
 @pytest.mark.parametrize(

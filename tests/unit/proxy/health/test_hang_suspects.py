@@ -66,7 +66,7 @@ def test_silence_is_tolerated_longer_after_each_verdict() -> None:
 
 
 def rank(session: int, state: State, still: float = 6.0, gpu: int = 0) -> Standing:
-    return Standing(session, state, still, 100 * session, gpu)
+    return Standing(session, state, still, 100 * session, ("", gpu))
 
 
 def five(one: Standing, kind: str) -> float:

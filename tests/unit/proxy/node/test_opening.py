@@ -25,7 +25,10 @@ def node() -> Any:
         number=3, token="t", slot=2, memory=memory, epoch=5, host=1, gpu=0,
         addresses=SimpleNamespace(fields=lambda: {"address_base": 4096, "address_bytes": 8192}), pinned=dict,
     )  # fmt: skip
-    return SimpleNamespace(sessions={3: session})
+    mirrors = {1 << 32: 64}
+    return SimpleNamespace(
+        sessions={3: session}, mirror_slots=lambda numbers: [mirrors[one] for one in numbers if one in mirrors]
+    )
 
 
 def descriptors() -> int:
@@ -96,9 +99,9 @@ def test_a_session_that_has_ended_gets_nothing(node: Any) -> None:
 
 
 def test_a_resumed_session_is_told_the_places_of_its_job_on_this_node_s_board(node: Any) -> None:
-    request = worker_pb2.ResumeRequest(session=3, epoch=7, sessions=[3, 4], bound=0.5)
+    request = worker_pb2.ResumeRequest(session=3, epoch=7, sessions=[3, 4, 1 << 32], bound=0.5)
     filled = Opening(node).filled_in(request)
-    assert list(filled.slots) == [2], "the other one has ended"
+    assert list(filled.slots) == [2, 64], "one has ended, one is of another node"
     assert (filled.session, filled.epoch, filled.bound) == (3, 7, 0.5)
 
 

@@ -1,0 +1,120 @@
+"""Whether this service is a node of a cluster, and if so, its beginning and end there.
+
+Called by: ../service.py. Promises: a service of a cluster does not begin without its store, its certificate and its
+addresses, unless it takes over jobs: these go on, and what is missing is tried again and again; without a cluster there
+is no thread, and nothing of it is loaded.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..common.config import ClusterOptions, Config
+from ..keeper.client import Keeper
+from ..keeper.log import Log
+from ..node.registry import Registry
+from .nodes import CannotJoin, claimed_number
+
+if TYPE_CHECKING:
+    from .member import Member
+    from .ranks.assembly import JobsOverNodes
+    from .store.engine import Engine
+
+#: Between tries to become a member, of a service that has jobs.
+RETRY_SECONDS = 2.0
+#: In the log: this node's number.
+_NUMBER = "cluster-number"
+_never = threading.Event()
+
+
+class Membership:
+    """A service's, which may be that of no cluster. Raises CannotJoin, ValueError."""
+
+    def __init__(self, config: Config, log: Log) -> None:
+        """log: of the service's own user."""
+        self._log = log
+        self._engine: Engine | None = None
+        self._member: Member | None = None
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._make: Callable[[], Member] | None = None
+        self._thread = threading.Thread(target=self._try, name="jitc-member", daemon=True)
+        #: With this node's number.
+        self.config = config
+        if config.cluster is not None:
+            self.config = replace(config, node_number=self._number(config.cluster))
+
+    def start(self, registry: Registry, keeper: Keeper, over_nodes: JobsOverNodes | None) -> None:
+        """Becomes a member. over_nodes: of the service's own user, who has begun. Raises CannotJoin if that cannot be,
+        and no program is served yet."""
+        if self._engine is None or over_nodes is None:
+            return
+        from .member import Member
+
+        made = functools.partial(Member, self._engine, self.config, self._log, registry)
+        self._make = functools.partial(made, keeper=keeper, over_nodes=over_nodes)
+        try:
+            self._begin()
+        except CannotJoin as error:
+            if not registry.sessions:
+                raise
+            self._complain(error)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Takes this node out of its cluster."""
+        self._end(lambda member: member.stop())
+
+    def leave(self) -> None:
+        """Leaves what this node has of the cluster to the next service."""
+        self._end(lambda member: member.leave())
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _number(self, options: ClusterOptions) -> int:
+        from .store.locations import store_options
+        from .store.opening import open_engine
+
+        self._engine = open_engine(options.store, store_options(options))
+        try:
+            number: int = self._log.get(_NUMBER) or claimed_number(self._engine, options.node, self._say, _never.wait)
+        except BaseException:
+            self._engine.close()
+            raise
+        self._log.put(_NUMBER, number)
+        return number
+
+    def _begin(self) -> None:
+        assert self._make is not None
+        member = self._make()
+        with self._lock:
+            self._member = member
+
+    def _try(self) -> None:
+        while not self._ended.wait(RETRY_SECONDS):
+            try:
+                return self._begin()
+            except CannotJoin as error:
+                self._complain(error)
+
+    def _complain(self, error: Exception) -> None:
+        self._say(f"is not in its cluster: {error}")
+
+    def _say(self, text: str) -> None:
+        name = self.config.cluster.node if self.config.cluster is not None else ""
+        print(f"jitc-proxyd: node {name} {text}", file=sys.stderr, flush=True)
+
+    def _end(self, how: Callable[[Member], None]) -> None:
+        self._ended.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        with ExitStack() as ends:
+            if self._engine is not None:
+                ends.callback(self._engine.close)
+            if self._member is not None:
+                ends.callback(how, self._member)
