@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from executor_rig import wait_for
 from boards_rig import NodeRecoveries, Nodes, ranks_on_two_nodes
+from executor_rig import wait_for
 from rank_rig import CLASSES, SLOT, Rank, contents, minibatch, start_two, stop
 from recovery_rig import RESTORED
 
