@@ -12,7 +12,6 @@ import grpc
 import pytest
 from bridge_rig import Node, Town, town
 
-from jitc.proxy.bridge.control import PEERS_MOST
 from jitc.proxy.bridge.library import BridgeError
 from jitc.proxy.common import rpc
 from jitc.proxy.keeper.worker_end import NoMemory
@@ -105,9 +104,3 @@ def test_a_segment_that_cannot_be_had_is_not_linked(asked: Asked) -> None:
     asked.take = none
     assert "jitc-keeper does not answer" in asked.refusal("Link", LINK)
     assert not asked.node.mirror.calls
-
-
-def test_too_many_nodes(asked: Asked) -> None:
-    peers = [bridge_pb2.BridgePeer(number=number, node=f"n{number}") for number in range(1, PEERS_MOST + 2)]
-    text = asked.refusal("SetPeers", bridge_pb2.SetPeersRequest(peers=peers))
-    assert text == f"{PEERS_MOST + 1} nodes have jobs in common with this one, and {PEERS_MOST} can"
