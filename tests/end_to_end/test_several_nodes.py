@@ -7,6 +7,7 @@ certificates and the bridge are what users start.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -87,6 +88,19 @@ def test_nodes_that_are_cut_off_from_each_other_for_a_while(
     noticed = list(zip(town.services, said, strict=True))
     until(lambda: all("has broken" in one.said()[at:] for one, at in noticed), SECONDS, "both nodes have noticed")
     town.nodes.heal(0)
+    job.go_to(8)
+    assert workers == [one.worker_pid(0) for one in town.services], "no worker is replaced"
+    job.pace.grant(12)
+    assert_identical(job.finish().successful().records, expected)
+    assert recovered(town, before)[-1]["cause"] == "collective-error"
+
+
+def test_a_bridge_that_is_killed(town: Cluster, reference: Reference, tmp_path: Path) -> None:
+    expected, before = reference(LONG, "cuda"), len(town.reports())
+    job = town.job(LONG, tmp_path, town.services)
+    job.go_to(4)
+    workers = [one.worker_pid(0) for one in town.services]
+    os.kill(town.services[1].bridge_pid(), signal.SIGKILL)
     job.go_to(8)
     assert workers == [one.worker_pid(0) for one in town.services], "no worker is replaced"
     job.pace.grant(12)

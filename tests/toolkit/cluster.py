@@ -17,6 +17,7 @@ from typing import Any
 from .etcd import Etcd, etcd
 from .etcd import why_not as why_no_etcd
 from .job import PRELOAD, ROOT, Result, Script
+from .leaks import MARK, marked_processes
 from .nodes import Node, Nodes, make_nodes
 from .pace import PACE, Pace
 from .ranks import free_port
@@ -41,6 +42,12 @@ class NodeService(Service):
             "--peer-certificates", str(cluster.certificates / "nodes" / node.name),
         )  # fmt: skip
         super().__init__(folder, cluster.env, gpus, (*own, *options))
+
+    def bridge_pid(self) -> int:
+        """Its bridge has the node's name in its words."""
+        words = {pid: command.split() for pid, command in marked_processes(self.env[MARK]).items()}
+        [bridge] = [pid for pid, one in words.items() if "jitc.proxy.bridge" in one and self.name in one]
+        return bridge
 
     def _start(self, *more: str) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
