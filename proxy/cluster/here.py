@@ -42,6 +42,10 @@ class OfRegistry:
         with self._registry.changed:
             self._registry.communicators.ended_elsewhere(unique_id, ends)
 
+    def refuse(self, unique_id: bytes, why: str) -> None:
+        with self._registry.changed:
+            self._registry.communicators.refuse(unique_id, why)
+
 
 def _seen(unique_id: bytes, one: Communicator, retired: bool) -> LocalCommunicator:
     segment = Segment(one.identity, one.segment.size) if one.segment is not None else None

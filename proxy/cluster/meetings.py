@@ -24,6 +24,10 @@ from .jobs import Jobs
 from .store.engine import Change, Engine, State, Swapped, Watch
 from .store.steps import RETRY_SECONDS, Steps
 
+#: Nodes of one job. On three, a rank may see what another one shows before it sees why: then it could take a boundary
+#: for one that all ranks have (docs/guarantees.md).
+NODES_MOST = 2
+
 
 class Segment(NamedTuple):
     """Where the ranks of this node meet."""
@@ -71,6 +75,8 @@ class Here(Protocol):
 
     def joined_elsewhere(self, unique_id: bytes, seats: Mapping[int, int]) -> None: ...
     def ended_elsewhere(self, unique_id: bytes, ends: Mapping[int, str]) -> None: ...
+    def refuse(self, unique_id: bytes, why: str) -> None:
+        """Ends a communicator with ranks on other nodes; the ranks here get the text."""
 
 
 class Links(Protocol):
@@ -135,7 +141,7 @@ class Meetings:
         for name, (entry, revision) in entries.items():
             self._release(name, known.get(name), entry, revision)
         self._jobs.leave(lambda session: not self._here.has(session))
-        here = self._here.communicators()  # with the ranks that were taken in above
+        here = [one for one in self._here.communicators() if not self._refused(one)]  # with ranks taken in above
         settled = self._connect(here) and settled
         self._links.set([one for one in here if self._may_link(one)])
         return math.inf if settled else self._engine.clock.now() + RETRY_SECONDS
@@ -161,6 +167,16 @@ class Meetings:
             return
         left = entry.without(self._number, one.own_ends if one is not None else {})
         self._swap(Change(communicator_key(name), revision, left.encoded() if left is not None else None))
+
+    def _refused(self, one: LocalCommunicator) -> bool:
+        """Refuses a communicator that would make a job of too many nodes. Returns whether it is refused."""
+        if not (one.complete and one.elsewhere):
+            return False
+        nodes = {node_of(session) for session in self._jobs.connected(one.living)}
+        if len(nodes) > NODES_MOST:
+            why = f"a job has ranks on at most {NODES_MOST} nodes so far, and this one would on {len(nodes)}"
+            self._here.refuse(one.unique_id, why)
+        return len(nodes) > NODES_MOST
 
     def _connect(self, here: Sequence[LocalCommunicator]) -> bool:
         """Has the store know which sessions are one job. Returns whether it does."""

@@ -43,7 +43,7 @@ from ..ranks.states import SessionState
 from .ending import give_up, of_defect
 from .incident import Incident
 from .job import Job
-from .leaving import Leaving
+from .leaving import Leaving, end_half_restored
 from .limits import Limits
 from .proof import Proofs
 from .recovery import Recovery
@@ -102,8 +102,8 @@ class Coordinator:
     def fault_reported(self, request: Any) -> None:
         with self._ranks.changed:
             session = self._ranks.sessions.get(request.session)
+        what = request.sequence, request.status, request.cause, request.message
         if session is not None:
-            what = request.sequence, request.status, request.cause, request.message
             self.fault_found(FaultReported(session, *what, session.epoch))
 
     def fault_found(self, fault: FaultReported) -> None:
@@ -216,20 +216,17 @@ class Coordinator:
         self._tolerances.forget(session)
 
     def _taken(self, taken: RanksTaken) -> None:
-        """Begins with ranks that another service has led. A worker that it was restoring may have half of its state."""
+        """Begins with ranks that another service has led."""
         try:
-            for session in taken.ranks:
-                if session.without_worker() and session.worker is not None and session.worker.works():
-                    session.worker.replace()
+            end_half_restored(taken.ranks)
             self.resume(taken.ranks)
         finally:
             taken.done()
 
     def _left(self, left: RanksLeft) -> None:
         self._leaving.begin(left, self._jobs)
-        self.validations.disturbed(left.ranks)
-        self._healings.disturbed(left.ranks)
-        self._proofs.left(left.ranks)
+        for end in (self.validations.disturbed, self._healings.disturbed, self._proofs.left):
+            end(left.ranks)
         for session in left.ranks:
             self._forget(session)
         self._leaving.let_go(self._jobs)
@@ -261,7 +258,9 @@ class Coordinator:
     # -- recoveries ---------------------------------------------------------------------------------
 
     def _recover(self, first: Event, session: Rank, noticed: float) -> None:
-        """Hands the event to the recovery of the session's job, or begins one."""
+        """Hands the event to the recovery of the session's job, or begins one, unless another service leads it now."""
+        if session.number not in self._ranks.sessions:
+            return
         group = self._ranks.group([session]) or [session]
         under_way = [job for job in self._jobs if job.touches(group)]
         for other in under_way[1:]:  # a communicator has joined two jobs into one
@@ -271,8 +270,9 @@ class Coordinator:
             for unread in other.unread():
                 under_way[0].put(unread)
         if under_way:
-            return under_way[0].put(first)
-        self._begin(first, group, session, noticed)
+            under_way[0].put(first)
+        else:
+            self._begin(first, group, session, noticed)
 
     def _begin(self, first: Event, group: Sequence[Rank], session: Rank, noticed: float) -> None:
         assert self._replacements is not None

@@ -1,7 +1,7 @@
-"""Ranks that another service recovers from now on: when nothing here acts on them any more.
+"""Ranks that another service recovers from now on, and ranks that another one has recovered until now.
 
-Called by: the coordinator, in its thread. Promise: whoever waits for it is told once the recoveries of these ranks have
-ended, and not before.
+Called by: the coordinator, in its thread. Promise: whoever waits for ranks to be let go is told once their recoveries
+have ended, and not before.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..ranks.events import RanksLeft
+from ..ranks.rank import Rank
 from .job import Job
 
 
@@ -32,3 +33,10 @@ class Leaving:
         self._left = [one for one in self._left if one not in done]
         for one in done:
             one.done()
+
+
+def end_half_restored(ranks: Iterable[Rank]) -> None:
+    """Ends the workers of ranks that another service was restoring: they may have half of their state."""
+    for session in ranks:
+        if session.without_worker() and session.worker is not None and session.worker.works():
+            session.worker.replace()

@@ -50,7 +50,7 @@ class JobsOverNodes:
             asking=Asking(cluster, self._errands),
         )  # fmt: skip
         self._pieces = Pieces(registry)
-        self._following = Following(cluster.node, registry, self._leads, faults)
+        self._following = Following(cluster.node, registry, self._leads, standing=self._standing, faults=faults)
         self.ranks = ClusterRanks(
             cluster, registry, self._table, self._leads, memories=Memories(cluster, self._errands, self._pieces),
             places=Places(cluster, self._errands),

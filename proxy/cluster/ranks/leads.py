@@ -157,12 +157,12 @@ class Leads:
             self._leave()
             missing = self._take()
             followed = [(self._registry.sessions[number], away) for number, away in self._away.items()]
-            remote = list(self._table.sessions.values())
+            remote = [one for one in self._table.sessions.values() if one.taken]
         self._asking.ask(missing)
         self._reports.look(followed)
         for one in remote:
             one.note()
-        busy = followed or remote or missing
+        busy = followed or missing or self._table.sessions
         return self._clock.now() + LOOK_SECONDS if busy else math.inf
 
     def _is_ahead(self, number: int) -> bool:

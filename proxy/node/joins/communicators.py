@@ -130,6 +130,18 @@ class Communicators:
             self._mark_absent(one, rank)
         self._note(unique_id, one)
 
+    def refuse(self, unique_id: bytes, why: str) -> None:
+        """Ends a communicator with ranks on other nodes, which cannot be had: the ranks here get the text."""
+        one = self._known.get(unique_id)
+        if one is None or one.ended:
+            return
+        self._end(unique_id, one, why)
+        one.members.clear()
+        for rank in one.elsewhere:
+            one.ends[rank] = why
+            self._mark_absent(one, rank)
+        self._note(unique_id, one)
+
     def items(self) -> Iterator[tuple[bytes, Communicator]]:
         """Yields all by id, those whose ranks have released them last."""
         return itertools.chain(self._known.items(), self._retired.items())

@@ -34,6 +34,8 @@ ALLOWED = frozenset(
         "Send", "Receive", "Resume", "Abandon", "BoundaryTable", "SetPolicy", "SetSpacing", "Validate", "Hold", "Tell",
     }
 )  # fmt: skip
+#: Codes by which a leader knows that its home refuses; a worker's own are others.
+_HOME_S = (grpc.StatusCode.ABORTED, grpc.StatusCode.NOT_FOUND)
 #: Bytes of a worker's answer that are passed on.
 ANSWER_MOST = 4_000_000
 #: Calls of a session whose answers are kept, should a leader ask again, and bytes of such an answer.
@@ -126,7 +128,8 @@ class Calls:
         try:
             data: bytes = worker.ask(method, message, seconds).result().SerializeToString()
         except grpc.RpcError as error:
-            return _failed(*status_of(error))
+            code, text = status_of(error)
+            return _failed(grpc.StatusCode.UNKNOWN if code in _HOME_S else code, text)
         except (grpc.FutureCancelledError, ValueError):  # its channel has been closed
             return _failed(grpc.StatusCode.UNAVAILABLE, "the worker has ended")
         if len(data) > ANSWER_MOST:

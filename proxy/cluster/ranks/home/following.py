@@ -14,9 +14,14 @@ from jitc.v1 import peer_pb2
 from ....node.fault_injector import FaultInjector
 from ....node.registry import Registry
 from ....node.session import Session
+from ....ranks.states import RECOVERING, SessionState
 from ..documents import apply, machine_state, ms
 from ..leads import Leads
 from .reports import Away
+from .standing import Standing
+
+#: States that a leader decides; a session is opened and closed at home.
+_DECIDED = (SessionState.SERVING, SessionState.FAILED, *RECOVERING)
 
 
 class Refused(Exception):
@@ -30,9 +35,12 @@ class Refused(Exception):
 class Following:
     """The rights of leaders."""
 
-    def __init__(self, cluster_node: str, registry: Registry, leads: Leads, faults: FaultInjector) -> None:
+    def __init__(
+        self, cluster_node: str, registry: Registry, leads: Leads, *, standing: Standing, faults: FaultInjector
+    ) -> None:  # fmt: skip
         """cluster_node: this one's name."""
-        self._node, self._registry, self._leads, self._faults = cluster_node, registry, leads, faults
+        self._node, self._registry, self._leads = cluster_node, registry, leads
+        self._standing, self._faults = standing, faults
         self.lock = registry.changed
 
     def taken(
@@ -56,10 +64,14 @@ class Following:
 
     def _take(self, session: Session, away: Away, note: peer_pb2.StateNote) -> None:
         state = machine_state(note.state)
+        if state not in _DECIDED:
+            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, f"no leader has a session be {state.value}", away.noted)
         away.noted = note.version
         fenced = note.state.epoch > session.epoch
         apply(note.state, session)
         session.machine.state = state
+        if self._standing.fault(session) is not None:  # of which its leader may not have known
+            session.stopped = True
         if note.state.released:
             self._registry.release(session)
         self._registry.note(session)

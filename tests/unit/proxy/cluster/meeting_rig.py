@@ -31,6 +31,7 @@ class Here:
     known: dict[bytes, LocalCommunicator] = field(default_factory=dict)
     sessions: set[int] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    refused: dict[bytes, str] = field(default_factory=dict)
 
     def communicators(self) -> Sequence[LocalCommunicator]:
         with self.lock:
@@ -44,6 +45,9 @@ class Here:
             one = self.known[unique_id]
             elsewhere = one.elsewhere | seats.keys()
             self.known[unique_id] = one._replace(seats={**one.seats, **seats}, elsewhere=elsewhere)
+
+    def refuse(self, unique_id: bytes, why: str) -> None:
+        self.refused[unique_id] = why
 
     def ended_elsewhere(self, unique_id: bytes, ends: Mapping[int, str]) -> None:
         with self.lock:

@@ -7,6 +7,7 @@ from meeting_rig import SECONDS, nodes
 from toolkit.waiting import until
 
 from jitc.proxy.cluster import keys
+from jitc.proxy.cluster.meetings import NODES_MOST
 
 WORLD = b"w" * 128
 
@@ -63,20 +64,35 @@ def test_sessions_that_only_this_node_connects_belong_to_the_job_too() -> None:
 
 
 def test_two_jobs_that_a_communicator_connects_become_one() -> None:
-    with nodes(4) as rig:
-        sessions = [node.session(1) for node in rig.nodes]
-        for number, node in enumerate(rig.nodes):
-            node.join(bytes([number // 2]) * 128, 2, number % 2, sessions[number])
+    with nodes(2) as rig:
+        first, second = rig.nodes
+        pairs = [(first.session(count), second.session(count)) for count in (1, 2)]
+        for number, pair in enumerate(pairs):
+            for rank, node in enumerate(rig.nodes):
+                node.join(bytes([number]) * 128, 2, rank, pair[rank])
         rig.wait_keys(keys.JOBS, 2)
-        for number in (1, 2):
-            rig.nodes[number].join(WORLD, 2, number - 1, sessions[number])
+        first.join(WORLD, 2, 0, pairs[0][0])
+        second.join(WORLD, 2, 1, pairs[1][1])
         rig.wait_keys(keys.JOBS, 1)
+        every = {session for pair in pairs for session in pair}
         for node in rig.nodes:
-            until(lambda node=node: node.jobs.connected(sessions[:1]) == set(sessions), SECONDS, "all know of all")
-        leaders = until(
-            lambda: {node.jobs.leader_of(one) for node in rig.nodes for one in sessions} - {None}, SECONDS, "a leader"
-        )
-        assert len(leaders) == 1
+            until(lambda node=node: node.jobs.connected(pairs[0][:1]) == every, SECONDS, "all know of all")
+
+        def leader() -> str | None:
+            said = {node.jobs.leader_of(one) for node in rig.nodes for one in every}
+            return said.pop() if len(said) == 1 else None
+
+        assert until(leader, SECONDS, "one leader") in ("n1", "n2")
+
+
+def test_a_job_of_more_nodes_than_can_be_served_is_refused() -> None:
+    with nodes(NODES_MOST + 1) as rig:
+        for rank, node in enumerate(rig.nodes):
+            node.join(WORLD, NODES_MOST + 1, rank, node.session(1))
+        for node in rig.nodes:
+            why = until(lambda node=node: node.here.refused.get(WORLD), SECONDS, f"{node.name} refuses it")
+            assert why == "a job has ranks on at most 2 nodes so far, and this one would on 3"
+            assert not node.links and not rig.keys(keys.JOBS)
 
 
 def test_an_entry_goes_when_all_nodes_have_released_it_and_the_job_stays() -> None:

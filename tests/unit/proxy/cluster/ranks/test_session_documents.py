@@ -384,3 +384,39 @@ def test_places_are_told_before_any_rank_goes_on(tmp_path: Path) -> None:
         nodes.well()
         first, second = nodes.numbers
         assert nodes.nodes[0].places == [(1, {second: 2})] and nodes.nodes[1].places == [(1, {first: 2})]
+
+
+def test_a_fault_that_its_leader_does_not_know_yet_stays_in_the_log(tmp_path: Path) -> None:
+    """A state that the leader told before it heard of the fault does not hide it from the next service."""
+    with rig(tmp_path) as nodes:
+        one = remote(nodes)
+        stand = threading.Event()
+
+        def hold(node: str, other: str, method: str, request: Any) -> None:
+            if method == "Report":
+                stand.wait(SECONDS)
+
+        nodes.wires.before = hold
+        what = {"sequence": 4, "status": 700, "cause": "sticky-error", "message": "it broke"}
+        nodes.nodes[1].router.fault_reported(SimpleNamespace(session=one.number, **what))
+        one.compared = 9
+        one.note()
+        until(lambda: nodes.session(1).compared == 9, SECONDS, "the state is there")
+        assert nodes.session(1).stopped and nodes.nodes[1].log.entries("session/")[str(one.number)]["stopped"]
+        stand.set()
+        nodes.well()
+
+
+@pytest.mark.parametrize("state", ["closed", "opening", "flying"])
+def test_a_state_that_no_leader_decides(tmp_path: Path, state: str) -> None:
+    with rig(tmp_path) as nodes:
+        one = remote(nodes)
+        note = peer_pb2.StateNote(version=1 << 60, state=peer_pb2.RankState(state=state, epoch=8))
+        request = peer_pb2.NoteRequest(target=one.target(), note=note)
+        if state == "flying":
+            with pytest.raises(ValueError, match="flying"):
+                nodes.nodes[1].served("n1", "Note", request)
+        else:
+            reply = nodes.nodes[1].served("n1", "Note", request)
+            assert reply.text == f"no leader has a session be {state}"
+        assert nodes.session(1).state is SessionState.SERVING and nodes.session(1).epoch == 0
