@@ -8,6 +8,7 @@ of every change in the order of the changes. Thread-safe.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterable
@@ -60,14 +61,29 @@ class Backup:
         self.forget(list(self._known))
 
     def descriptors(self) -> dict[str, int]:
-        """Returns those that are still open, by name; they stay their owners'."""
+        """Returns descriptors of those that are still open, by name, which are the caller's: the owners of the known
+        ones may close them at any time."""
         with self._lock:
-            return {name: one.descriptor for name, one in self._known.items() if _means(one)}
+            known = dict(self._known)
+        found = {name: _duplicate(one) for name, one in known.items()}
+        return {name: one for name, one in found.items() if one >= 0}
 
 
 def _file(descriptor: int) -> tuple[int, int]:
     status = os.fstat(descriptor)
     return status.st_dev, status.st_ino
+
+
+def _duplicate(one: _Known) -> int:
+    """Returns another descriptor of the file; the same one if none is left; -1: the number means another file now."""
+    try:
+        own = os.dup(one.descriptor)
+    except OSError as error:
+        return one.descriptor if error.errno == errno.EMFILE and _means(one) else -1
+    if _file(own) == one.file:
+        return own
+    os.close(own)
+    return -1
 
 
 def _means(one: _Known) -> bool:

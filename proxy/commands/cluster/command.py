@@ -91,26 +91,26 @@ def _folder(text: str) -> Path:
 
 
 def _init(arguments: argparse.Namespace) -> int:
-    from . import text
-
     authority = _authority(arguments)
+    from . import text  # which needs that package as well
+
     print(text.made_authority(authority.folder, _tried(authority.create)))
     return 0
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    from . import text
-
     authority = _authority(arguments)
+    from . import text  # which needs that package as well
+
     place = _tried(partial(authority.add, arguments.node))
     print(text.made_node(arguments.node, place))
     return 0
 
 
 def _rotate(arguments: argparse.Namespace) -> int:
-    from . import text
-
     authority = _authority(arguments)
+    from . import text  # which needs that package as well
+
     there = _tried(authority.nodes)
     wanted: list[str] = list(dict.fromkeys(arguments.nodes)) or there
     if missing := [one for one in wanted if one not in there]:
@@ -126,9 +126,12 @@ def _rotate(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     from ...status.documents import document
-    from . import text
-    from .certificates import BAD, cluster_in
 
+    try:
+        from . import text
+        from .certificates import BAD, cluster_in
+    except ImportError as error:
+        raise _without_package(error) from None
     found = cluster_in(arguments.folder or _shown_folder())
     print(json.dumps(document(found), indent=2) if arguments.json else text.cluster(found))
     return FAILED if any(one.state in BAD for one in (found.authority, *found.nodes)) else 0
@@ -145,10 +148,12 @@ def _authority(arguments: argparse.Namespace) -> Authority:
     try:
         from ...cluster.peers.certificates import Authority
     except ImportError as error:
-        raise CommandError(
-            f"making certificates needs the package cryptography ({error}); run `pip install 'jitc[cluster]'`"
-        ) from None
+        raise _without_package(error) from None
     return Authority(arguments.folder or names.authority_folder())
+
+
+def _without_package(error: ImportError) -> CommandError:
+    return CommandError(f"certificates need the package cryptography ({error}); run `pip install 'jitc[cluster]'`")
 
 
 def _tried(work: Any) -> Any:

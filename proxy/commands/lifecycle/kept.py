@@ -35,7 +35,7 @@ class Kept:
 
     @classmethod
     def of(cls, service: Service) -> Kept:
-        """Returns the memory of this service; the descriptors stay its own."""
+        """Returns the memory of this service, as descriptors beside its own."""
         return cls(service.backup.descriptors())
 
     @classmethod

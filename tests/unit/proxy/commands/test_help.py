@@ -37,7 +37,7 @@ def test_all_commands_are_among_them() -> None:
     assert len(PARSERS) > 12 and {"jitc", "jitc-proxyd", "jitc run", "jitc gpu return"} <= PARSERS.keys()
 
 
-@pytest.mark.parametrize(("name", "others"), [("jitc-proxyd", ["several users"]), ("jitc run", [])])
+@pytest.mark.parametrize(("name", "others"), [("jitc-proxyd", ["several users", "several nodes"]), ("jitc run", [])])
 def test_groups_of_options_from_devices_to_tests(name: str, others: list[str]) -> None:
     assert GROUPS == ("devices", "limits", "faults", "determinism", "NVIDIA's libraries", "tests of a program")
     titles = [one for one in HEADING.findall(PARSERS[name].format_help()) if one != "positional arguments"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+
+import pytest
 
 from jitc.proxy.keeper.backup import Backup
 
@@ -21,19 +24,54 @@ class Outside:
         self.said.append(("remove", name))
 
 
+def kept(backup: Backup) -> dict[str, str]:
+    """What is handed on: names, and what each leads to. The descriptors are closed."""
+    found = backup.descriptors()
+    try:
+        return {
+            name: os.readlink(f"/proc/self/fd/{one}").removeprefix("/memfd:").split()[0] for name, one in found.items()
+        }
+    finally:
+        for one in found.values():
+            os.close(one)
+
+
 def test_a_closed_descriptor_is_not_handed_on() -> None:
     """Also when its number means another file by now, even one under another name."""
     backup, first = Backup(), os.memfd_create("a")
     backup.note("a", first)
+    assert kept(backup) == {"a": "a"}
+    os.close(first)
+    assert kept(backup) == {}
+    again = os.memfd_create("b")
+    assert again == first
+    assert kept(backup) == {}
+    backup.note("b", again)
+    assert kept(backup) == {"b": "b"}
+    os.close(again)
+
+
+def test_what_is_handed_on_stays_when_its_owner_closes_it() -> None:
+    """A recovery may close memory while a service that has lost its keeper hands everything on."""
+    backup, first = Backup(), os.memfd_create("a")
+    backup.note("a", first)
+    handed = backup.descriptors()
+    os.close(first)
+    assert os.fstat(handed["a"]).st_size == 0
+    os.close(handed["a"])
+
+
+def test_with_no_descriptor_left_the_owner_s_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    backup, first = Backup(), os.memfd_create("a")
+    backup.note("a", first)
+
+    def none_left(descriptor: int) -> int:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    monkeypatch.setattr(os, "dup", none_left)
     assert backup.descriptors() == {"a": first}
     os.close(first)
     assert backup.descriptors() == {}
-    again = os.memfd_create("b")
-    assert again == first
-    assert backup.descriptors() == {}
-    backup.note("b", again)
-    assert backup.descriptors() == {"b": again}
-    os.close(again)
 
 
 def test_a_copy_of_a_descriptor_is_as_good() -> None:
@@ -43,7 +81,7 @@ def test_a_copy_of_a_descriptor_is_as_good() -> None:
     second = os.dup(first)
     backup.note("a", second)
     os.close(first)
-    assert backup.descriptors() == {"a": second}
+    assert kept(backup) == {"a": "a"}
     os.close(second)
 
 
