@@ -113,10 +113,7 @@ class Member:
         assert self._over_nodes.methods is not None, "the tenant begins first"
         self._over_nodes.methods.install(service)
         try:
-            return PeerServer(
-                options.peer_address, self._credentials, self.nodes.certificate_of,
-                service.add,
-            )  # fmt: skip
+            return PeerServer(options.peer_address, self._credentials, self.nodes.certificate_of, service.add)
         except CannotListen as error:
             raise CannotJoin(str(error)) from None
 

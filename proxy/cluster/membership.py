@@ -41,7 +41,7 @@ class Membership:
         self._log = log
         self._engine: Engine | None = None
         self._member: Member | None = None
-        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._ended = threading.Event()
         self._make: Callable[[], Member] | None = None
         self._thread = threading.Thread(target=self._try, name="jitc-member", daemon=True)
         #: With this node's number.
@@ -91,9 +91,7 @@ class Membership:
 
     def _begin(self) -> None:
         assert self._make is not None
-        member = self._make()
-        with self._lock:
-            self._member = member
+        self._member = self._make()
 
     def _try(self) -> None:
         while not self._ended.wait(RETRY_SECONDS):

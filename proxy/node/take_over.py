@@ -84,7 +84,8 @@ def note_options(config: Config, log: Log, gpu_memory: int = 0, worker_overhead:
     left = log.get("options")
     if not config.snapshot_bytes:
         config = replace(config, snapshot_bytes=left["snapshot_bytes"] if left else _room_for_copies())
-    ours = {name: getattr(config, name) for name in BINDING} | {"libraries": dict(config.libraries)}
+    node = config.cluster.node if config.cluster is not None else ""
+    ours = {name: getattr(config, name) for name in BINDING} | {"libraries": dict(config.libraries), "node": node}
     if left is None:
         log.put("options", ours | {"gpu_memory": gpu_memory, "worker_overhead": worker_overhead})
         return config
@@ -92,15 +93,19 @@ def note_options(config: Config, log: Log, gpu_memory: int = 0, worker_overhead:
     if different:
         name = different[0]
         theirs, mine = (_shown(name, one.get(name)) for one in (left, ours))
-        raise OtherOptions(
-            f"jobs are running that began with {BINDING[name]} {theirs}, not {mine}; "
-            "start jitc-proxyd with the same options, or end the jobs first"
-        )
+        raise _other(f"{BINDING[name]} {theirs}", mine)
+    if (theirs := left.get("node", "")) != ours["node"]:  # sessions' numbers name it, and other nodes know them by that
+        raise _other(f"--node {theirs}" if theirs else "no --cluster", ours["node"] or "without one")
     if left.get("worker_overhead", worker_overhead) != worker_overhead:
         return replace(config, worker_overhead=left["worker_overhead"])
     if left.get("gpu_memory", gpu_memory) != gpu_memory and not config.memory_limit:  # a container's limit has changed
         config = replace(config, memory_limit=left["gpu_memory"])
     return config
+
+
+def _other(began: str, now: str) -> OtherOptions:
+    remedy = "start jitc-proxyd with the same options, or end the jobs first"
+    return OtherOptions(f"jobs are running that began with {began}, not {now}; {remedy}")
 
 
 def _room_for_copies() -> int:
