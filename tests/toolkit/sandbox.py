@@ -1,7 +1,8 @@
-"""Commands from which the kernel hides system calls or other processes, as containers and sandboxes do.
+"""Commands from which the kernel hides system calls or other processes, as containers and sandboxes do, or that may
+have less than this process.
 
-`refusing("personality")`, or what `pid_namespace()` says, goes before a command's own words. As a program: `sandbox.py
-135,434 COMMAND...`.
+`refusing("personality")`, `at_most("nofile", 128)`, or what `pid_namespace()` says, goes before a command's own words.
+As a program: `sandbox.py 135,434 COMMAND...`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,15 @@ def refusing(*calls: str) -> tuple[str, ...]:
     """Words before a command whose processes shall not have these system calls (ENOSYS)."""
     numbers = _NUMBERS[platform.machine()]
     return sys.executable, __file__, ",".join(str(numbers[one]) for one in calls)
+
+
+def at_most(limit: str, value: int | str) -> tuple[str, ...]:
+    """Words before a command for which a limit of the kernel holds: prlimit's names, a number or "unlimited".
+
+    Python's own way, a function between fork and exec, is not for a process in which gRPC may run: its threads begin
+    anew in the child, lose their descriptors to exec, and now and then end the child by SIGABRT before its program.
+    """
+    return "prlimit", f"--{limit}={value}:{value}"
 
 
 @cache

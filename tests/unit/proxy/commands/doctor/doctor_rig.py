@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
@@ -59,23 +58,13 @@ def clean(**more: str) -> dict[str, str]:
 
 def elsewhere(
     module: str, name: str, *before: str, device: str = "software", socket: str = "", program: tuple[str, ...] = (),
-    limit: tuple[int, int] | None = None, user: int | None = None, environment: Mapping[str, str] | None = None,
+    user: int | None = None, environment: Mapping[str, str] | None = None,
 ) -> Finding:  # fmt: skip
-    """Makes a check in a process of its own. before: words before its command; limit: a resource and its limit;
-    user: the number of its user."""
+    """Makes a check in a process of its own. before: words before its command; user: the number of its user."""
     done = subprocess.run(
         [*before, sys.executable, "-c", _ONE],
         input=json.dumps([module, name, user, {"device": device, "socket": socket, "program": program}]),
-        env=clean(PYTHONPATH=_FOLDER, **(environment or {})), preexec_fn=_less(limit), capture_output=True,
-        text=True, timeout=60, check=False,
+        env=clean(PYTHONPATH=_FOLDER, **(environment or {})), capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return Finding(**json.loads(done.stdout))
-
-
-def _less(limit: tuple[int, int] | None) -> Callable[[], None]:
-    def act() -> None:
-        if limit is not None:
-            resource.setrlimit(limit[0], (limit[1], limit[1]))
-
-    return act

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from doctor_rig import NOBODY, as_root, elsewhere, look, needs_mounts
-from toolkit.sandbox import refusing
+from toolkit.sandbox import at_most, refusing
 
 from jitc.proxy.commands.doctor import child, limits, system
 from jitc.proxy.commands.doctor.check import BAD, GOOD, UNKNOWN, Context
@@ -72,8 +72,7 @@ def test_the_layout_of_workers() -> None:
     assert elsewhere("system", "layout", device="cuda").verdict in (GOOD, UNKNOWN)
     refused = elsewhere("system", "layout", *refusing("personality"), device="cuda")
     assert refused.verdict == UNKNOWN and "has not been tried on a GPU" in refused.says
-    limit = resource.RLIMIT_AS, 1 << 40
-    found = elsewhere("system", "layout", *refusing("personality"), device="cuda", limit=limit)
+    found = elsewhere("system", "layout", *at_most("as", 1 << 40), *refusing("personality"), device="cuda")
     assert found.verdict == BAD and "(ulimit -v)" in found.says and "seccomp" in found.remedy
 
 
@@ -121,19 +120,19 @@ def test_criu(check: str, verdict: str, words: str, tmp_path: Path, monkeypatch:
 
 
 def test_few_descriptors() -> None:
-    found = elsewhere("limits", "descriptors", limit=(resource.RLIMIT_NOFILE, 128))
+    found = elsewhere("limits", "descriptors", *at_most("nofile", 128))
     assert found.verdict == BAD and found.says.startswith("hard limit 128: room for 3 sessions")
-    assert elsewhere("limits", "descriptors", limit=(resource.RLIMIT_NOFILE, 1024)).verdict == GOOD
+    assert elsewhere("limits", "descriptors", *at_most("nofile", 1024)).verdict == GOOD
 
 
 def test_little_locked_memory() -> None:
-    found = elsewhere("limits", "locked memory", device="cuda", limit=(resource.RLIMIT_MEMLOCK, 64 << 10))
+    found = elsewhere("limits", "locked memory", *at_most("memlock", 64 << 10), device="cuda")
     assert found.verdict == UNKNOWN and found.says.startswith("limit 64 KiB") and "memlock=-1" in found.remedy
 
 
 @as_root
 def test_few_processes_for_a_user() -> None:
-    found = elsewhere("limits", "processes", limit=(resource.RLIMIT_NPROC, 300), user=NOBODY)
+    found = elsewhere("limits", "processes", *at_most("nproc", 300), user=NOBODY)
     assert found.verdict == BAD and "300 for this user (ulimit -u)" in found.says
 
 
