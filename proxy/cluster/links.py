@@ -24,11 +24,10 @@ from ..keeper.log import Log
 from ..ranks.numbers import node_of
 from .entries import link_number
 from .jobs import Jobs
-from .meetings import LinkError, LocalCommunicator
+from .meetings import ELSEWHERE_MOST, LinkError, LocalCommunicator
 
-#: Slots of the board: behind those for sessions of this node are those for sessions of others.
-BOARD_SLOTS = 256
-_MIRRORS = range(SLOTS, BOARD_SLOTS)
+#: Slots of the board behind those for sessions of this node.
+_MIRRORS = range(SLOTS, SLOTS + ELSEWHERE_MOST)
 #: In the log: mirror slots by session, and segments by number of their link.
 _KEY, _LINKS = "mirror/", "link/"
 #: What ranks are told that wait for other nodes.
@@ -102,7 +101,7 @@ class SegmentLinks:
             self._slots = slots
             sessions = self._remote_sessions()
             self._connect(sessions, self._peers or {})
-            failures = self._enter(linked)
+            failures = self._enter(sessions, linked)
             self._show()
             for number in self._links.keys() - wanted.keys():
                 self._unlink(number)
@@ -161,12 +160,14 @@ class SegmentLinks:
             self._bridge.call("SetPeers", bridge_pb2.SetPeersRequest(peers=named))
             self._peers = peers
 
-    def _enter(self, linked: Sequence[LocalCommunicator]) -> list[LinkError]:
-        """Gives slots to the sessions of other nodes in these communicators. Returns why some have none."""
+    def _enter(self, sessions: Set[int], linked: Sequence[LocalCommunicator]) -> list[LinkError]:
+        """Gives slots to the sessions of other nodes in jobs of this one, also to those with which no rank here shares
+        a communicator: boundaries of others count only where these are seen. Returns why some have none."""
         names: dict[int, list[bytes]] = {}
         for one in linked:
             for rank in one.elsewhere - one.ends.keys():
                 names.setdefault(one.seats[rank], []).append(one.unique_id)
+        names |= {session: [] for session in sorted(sessions - names.keys())}
         failures = []
         for session, unique_ids in names.items():
             if (mirror := self._mirror_of(session)) is not None:

@@ -24,9 +24,8 @@ from .jobs import Jobs
 from .store.engine import Change, Engine, State, Swapped, Watch
 from .store.steps import RETRY_SECONDS, Steps
 
-#: Nodes of one job. On three, a rank may see what another one shows before it sees why: then it could take a boundary
-#: for one that all ranks have (docs/guarantees.md).
-NODES_MOST = 2
+#: Ranks of a job that may be on other nodes than this one: the board has slots for so many.
+ELSEWHERE_MOST = 192
 
 
 class Segment(NamedTuple):
@@ -169,14 +168,15 @@ class Meetings:
         self._swap(Change(communicator_key(name), revision, left.encoded() if left is not None else None))
 
     def _refused(self, one: LocalCommunicator) -> bool:
-        """Refuses a communicator that would make a job of too many nodes. Returns whether it is refused."""
+        """Refuses a communicator that would make a job of too many ranks. Returns whether it is refused."""
         if not (one.complete and one.elsewhere):
             return False
-        nodes = {node_of(session) for session in self._jobs.connected(one.living)}
-        if len(nodes) > NODES_MOST:
-            why = f"a job has ranks on at most {NODES_MOST} nodes so far, and this one would on {len(nodes)}"
-            self._here.refuse(one.unique_id, why)
-        return len(nodes) > NODES_MOST
+        connected = self._jobs.connected(one.living)
+        elsewhere = sum(node_of(session) != self._number for session in connected)
+        if elsewhere > ELSEWHERE_MOST:
+            most = f"a job may have at most {ELSEWHERE_MOST} ranks on other nodes than any of its own"
+            self._here.refuse(one.unique_id, f"{most}, and this one would have {elsewhere}")
+        return elsewhere > ELSEWHERE_MOST
 
     def _connect(self, here: Sequence[LocalCommunicator]) -> bool:
         """Has the store know which sessions are one job. Returns whether it does."""

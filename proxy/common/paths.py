@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PROTOCOL_VERSION = 4
 #: Of what workers share: the board (proxy/native/base/shared/board.h), and segments of communicators; a test remembers
 #: the layout that it stands for.
-BOARD_VERSION = 8
+BOARD_VERSION = 9
 #: Of the journal (`Journal::kFormat`), likewise.
 JOURNAL_VERSION = 13
 #: Of what a service asks of workers that another one has started (worker.proto): of its Assign, since 2; they have

@@ -28,7 +28,6 @@ BOUND = "of an option, checked at start: test_wrong_values.py"
 SHOWN = "characters of a foreign text that are shown"
 INSIDE = {
     "proxy/cluster/entries.py _TEXT_MOST": "characters of a reason; the rest is left out",
-    "proxy/cluster/links.py BOARD_SLOTS": "slots of a board: kSlots' row",
     "client_shim/native/boundary.cpp kMostDevices": "as many as a program sees at most",
     "client_shim/native/encoder.cpp kMostInlined": "larger ones are copied to the device",
     "client_shim/native/redirect.cpp kMostSignatures": CACHE,

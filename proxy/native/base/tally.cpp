@@ -271,7 +271,7 @@ bool is_ahead(const Tally& here, const Tally& there) {
 }
 
 std::vector<uint64_t> RankHistory::pack() const {
-  std::vector<uint64_t> words{uneven, step, kept.size()};
+  std::vector<uint64_t> words{version, uneven, step, kept.size()};
   for (const KeptTally& one : kept) {
     words.push_back(one.number);
     put(words, one.tally);
@@ -281,12 +281,15 @@ std::vector<uint64_t> RankHistory::pack() const {
   put(words, standing.done);
   put(words, standing.waits);
   put(words, standing.finished);
+  words.push_back(seen.size());
+  for (const Version& one : seen) words.insert(words.end(), {one.session, one.number});
   return words;
 }
 
 std::optional<RankHistory> RankHistory::unpack(std::span<const uint64_t> words) {
   Reader reader(words);
   RankHistory history;
+  history.version = reader.word();
   history.uneven = reader.word() != 0;
   history.step = reader.word();
   for (uint64_t left = reader.count(3); left; --left) {
@@ -299,6 +302,10 @@ std::optional<RankHistory> RankHistory::unpack(std::span<const uint64_t> words) 
   history.standing.done = reader.tally();
   history.standing.waits = reader.tally();
   history.standing.finished = reader.tally();
+  for (uint64_t left = reader.count(2); left; --left) {
+    const uint64_t session = reader.word();
+    history.seen.push_back({session, reader.word()});
+  }
   return reader.whole() ? std::optional(std::move(history)) : std::nullopt;
 }
 

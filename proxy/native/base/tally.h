@@ -62,8 +62,19 @@ struct Standing {
   bool operator==(const Standing&) const = default;
 };
 
+/// A version of what another session's rank shows.
+struct Version {
+  static constexpr uint64_t kUnknown = UINT64_MAX;  // nothing could be read
+
+  uint64_t session = 0;
+  uint64_t number = 0;
+  bool operator==(const Version&) const = default;
+};
+
 /// State that a rank shows of itself.
 struct RankHistory {
+  uint64_t version = 0;         // of this session, counted by the board
+  std::vector<Version> seen;    // of the ranks that communicators connect with it, when it showed this
   std::vector<KeptTally> kept;  // oldest first
   uint64_t step = 0;  // the newest optimizer step whose begin it has reached, and what it had done then
   Tally at_step;

@@ -44,17 +44,33 @@ class Rank:
     def start(
         cls, rank: int, board: Shared | None, control: Control, snapshot: int = 256 * MIB, journal: int = 64 * MIB
     ) -> Rank:
+        one = cls.open(rank, board, control, snapshot, journal)
+        one.join(5, UNIQUE_ID, rank)
+        one.fill()
+        return one
+
+    @classmethod
+    def open(
+        cls, rank: int, board: Shared | None, control: Control, snapshot: int = 256 * MIB, journal: int = 64 * MIB
+    ) -> Rank:
+        """One that has memory, and no communicator."""
         shared = Shared(journal, snapshot=snapshot)
         executor = make_executor(control, ordinal=rank)
         executor.open_session(shared.request(session=rank + 1, slot=rank, board=board or shared))
         client = Client(executor, session=rank + 1, base=BASE + rank * RANGE)
         client.attach()
         client.op("allocate", client.base, 2 * MIB)
-        client.op("communicator_create", 5, 2, rank, UNIQUE_ID)
-        client.op("fill", client.base, BLOCK, 1, 4)  # the same on both
-        client.op("fill", client.base + STATISTICS, BLOCK, rank + 7, 4)
-        client.flush()
         return cls(rank, shared, board or shared, control, executor, client)
+
+    def join(self, handle: int, unique_id: bytes, rank: int) -> None:
+        """A communicator of two ranks. rank: in it."""
+        self.client.op("communicator_create", handle, 2, rank, unique_id)
+
+    def fill(self) -> None:
+        client = self.client
+        client.op("fill", client.base, BLOCK, 1, 4)  # the same on both
+        client.op("fill", client.base + STATISTICS, BLOCK, self.rank + 7, 4)
+        client.flush()
 
     def blocks(self) -> list[tuple[int, int, int]]:
         step, base = self.client.boundaries + 1, self.client.base
@@ -65,8 +81,12 @@ class Rank:
         client.op("copy_h2d", base + BATCH, 4096, payload=bytes([step * 16 + self.rank]) * 4096)
         client.op("copy_d2d", base + STATISTICS + 4096, base + BATCH, 4096)  # statistics see the batch
         client.op("copy_d2d", base + GRADIENTS, base + BATCH, 4096)
-        item = ITEM.pack(5, 0, 7, 0, -1, 1024, base + GRADIENTS, base + GRADIENTS, 1.0, 0)  # all-reduce of floats
-        client.op("collective", 1, payload=item)
+        self.all_reduce(5)
+
+    def all_reduce(self, handle: int, block: int = GRADIENTS) -> None:
+        """Of its first page, as floats."""
+        client, place = self.client, self.client.base + block
+        client.op("collective", 1, payload=ITEM.pack(handle, 0, 7, 0, -1, 1024, place, place, 1.0, 0))
         client.flush()
 
     def step(self, gradient: int = 4096) -> None:

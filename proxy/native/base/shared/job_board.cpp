@@ -72,11 +72,27 @@ uint64_t JobBoard::least(const std::vector<uint32_t>& chosen,
 }
 
 bool JobBoard::show(uint32_t slot_index, const RankHistory& history) const {
-  const std::vector<uint64_t> words = history.pack();
+  std::vector<uint64_t> words = history.pack();
+  words.front() = history_of(slot_index).words.front().load() + 1;  // goes on also with another worker
   const bool fits = words.size() <= JobHistory::kWords;
   show_words(slot_index, fits ? words : std::span<const uint64_t>());
   tell_bridge();
   return fits;
+}
+
+std::vector<Version> JobBoard::seen_from(uint32_t slot_index) const {
+  std::vector<Version> found;
+  for (const uint32_t one : group(slot_index, {})) {
+    if (one == slot_index) continue;
+    const JobHistory& shown = history_of(one);
+    found.push_back(
+        {slot(one).session.load(), shown.count.load() ? shown.words.front().load() : Version::kUnknown});
+  }
+  return found;
+}
+
+bool JobBoard::has_ended(uint64_t session) const {
+  return std::ranges::any_of(ended(), [&](const auto& one) { return one.load() == session; });
 }
 
 void JobBoard::show_words(uint32_t slot_index, std::span<const uint64_t> words) const {
@@ -111,7 +127,7 @@ std::optional<RankHistory> JobBoard::history(uint32_t slot_index) const {
 
 void JobBoard::leave(uint32_t slot_index) const {
   JobSlot& own = slot(slot_index);
-  own.session.store(0);
+  if (const uint64_t session = own.session.exchange(0)) ended()[slot_index].store(session);
   own.communicators.store(0);
   for (auto* const counter :
        {&own.epoch, &own.prepared, &own.reached, &own.begun, &own.unskippable, &own.alone})

@@ -50,9 +50,9 @@ using JobNames = std::array<std::atomic<uint64_t>, 8192>;
 /// meets a write, or the unfinished write of a worker that ended, finds nothing.
 struct JobHistory {
   static constexpr size_t kWords = 131070;
-  std::atomic<uint64_t> revision;  // odd: being written
-  std::atomic<uint64_t> count;     // of words
-  std::array<std::atomic<uint64_t>, kWords> words;
+  std::atomic<uint64_t> revision;                   // odd: being written
+  std::atomic<uint64_t> count;                      // of words
+  std::array<std::atomic<uint64_t>, kWords> words;  // the first one: RankHistory::version
 };
 static_assert(sizeof(JobHistory) == 1 << 20);
 
@@ -61,12 +61,16 @@ struct JobDoorbells {
   alignas(64) std::atomic<uint32_t> bridged;  // 1: a bridge shows slots to other nodes
   alignas(64) Doorbell bridge;
 };
-static_assert(sizeof(JobDoorbells) <= 4096);
+
+/// For each slot the session that has left it last, so that nobody waits for what it showed.
+using JobEnded = std::array<std::atomic<uint64_t>, 256>;
+static_assert(sizeof(JobDoorbells) + sizeof(JobEnded) <= 4096);
 
 class JobBoard {
  public:
   static constexpr uint32_t kSlots = 256;
-  static constexpr uint64_t kDoorbell = kSlots * sizeof(JobSlot), kHistories = kDoorbell + 4096;
+  static constexpr uint64_t kDoorbell = kSlots * sizeof(JobSlot), kEnded = kDoorbell + sizeof(JobDoorbells),
+                            kHistories = kDoorbell + 4096;
   /// Histories are hardly ever full: unwritten words take no memory.
   static constexpr uint64_t kNames = kHistories + kSlots * sizeof(JobHistory);
   static constexpr uint64_t kBytes = kNames + kSlots * sizeof(JobNames);
@@ -86,11 +90,15 @@ class JobBoard {
   std::vector<uint32_t> group(uint32_t slot, const std::vector<uint32_t>& named) const;
   /// Returns the smallest value of a counter over the slots.
   uint64_t least(const std::vector<uint32_t>& slots, std::atomic<uint64_t> JobSlot::* counter) const;
-  /// Shows a history. Returns false if it is too long to be shown: other ranks then find nothing that belongs
-  /// with this one's boundaries.
+  /// Shows a history, as the next version of its session. Returns false if it is too long to be shown: other
+  /// ranks then find nothing that belongs with this one's boundaries.
   bool show(uint32_t slot, const RankHistory& history) const;
   /// Returns the history shown; nothing if none can be read now.
   std::optional<RankHistory> history(uint32_t slot) const;
+  /// Returns the versions shown in the group that the names alone connect with the slot.
+  std::vector<Version> seen_from(uint32_t slot) const;
+  /// Returns whether the session has left a slot of this board, as far as that is remembered.
+  bool has_ended(uint64_t session) const;
   /// Shows a history by its words, at most JobHistory::kWords; none: readers find nothing.
   void show_words(uint32_t slot, std::span<const uint64_t> words) const;
   /// A history's words, and the revision that another one would have changed.
@@ -135,6 +143,7 @@ class JobBoard {
     return reinterpret_cast<JobHistory*>(memory_ + kHistories)[index];
   }
   JobNames& names_of(uint32_t index) const { return reinterpret_cast<JobNames*>(memory_ + kNames)[index]; }
+  JobEnded& ended() const { return *reinterpret_cast<JobEnded*>(memory_ + kEnded); }
   JobDoorbells& doorbells() const { return *reinterpret_cast<JobDoorbells*>(memory_ + kDoorbell); }
 
   std::byte* memory_;

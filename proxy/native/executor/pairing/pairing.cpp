@@ -6,6 +6,7 @@
 #include "executor/boundary/reserves.h"
 #include "executor/core/session_core.h"
 #include "executor/state/communications.h"
+#include "view.h"
 
 namespace jitc {
 namespace {
@@ -40,8 +41,9 @@ RankHistory Pairing::history(const Boundaries& boundaries) const {
 }
 
 void Pairing::show(const Boundaries& boundaries) {
-  const RankHistory mine = history(boundaries);
+  RankHistory mine = history(boundaries);
   connected_ = connected_ || connect(mine.now);
+  mine.seen = core_.board.job.seen_from(core_.request.slot);
   if (core_.board.job.show(core_.request.slot, mine) && connected_)
     told_full_ = false;
   else if (!std::exchange(told_full_, true))
@@ -87,13 +89,11 @@ void Pairing::pass(uint64_t boundary) { passed_ = {boundary, core_.issued.table.
 std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& group,
                                                const Boundaries& boundaries) {
   if (!connected_) return std::nullopt;  // the group may be larger than it seems
+  const View view(core_.board.job, core_.request.slot, group);
+  if (!view.is_whole()) return std::nullopt;  // one has not come that far, or shows another one right now
+  if (!view.is_closed(View::Unknown::counts)) return std::nullopt;
   std::vector<RankHistory> ranks{history(boundaries)};
-  for (const uint32_t one : group) {
-    if (one == core_.request.slot) continue;
-    auto other = core_.board.job.history(one);
-    if (!other) return std::nullopt;  // it has not come that far, or shows another one right now
-    ranks.push_back(std::move(*other));
-  }
+  for (const auto& [slot, other] : view.histories()) ranks.push_back(other);
   const auto cut = newest_cut(ranks);
   if (!cut) return std::nullopt;
   const auto number = [&](size_t rank) { return ranks[rank].kept[(*cut)[rank]].number; };
@@ -135,18 +135,17 @@ Pairing::Gathering Pairing::gathering(const std::vector<uint32_t>& group, uint64
   RankHistory own;
   own.step = step_;
   own.at_step = own.now = at_step_;
-  Gathering found = Gathering::together;
-  for (const uint32_t one : group) {
-    if (one == core_.request.slot) continue;
-    const bool here = core_.board.job.slot(one).reached.load() >= step;
-    if (!here) found = Gathering::waits;
-    const auto other = core_.board.job.history(one);
-    if (!other) continue;
-    const bool apart =
-        here ? other->step == step && !agree_at_step(own, *other) : is_ahead(other->now, at_step_);
-    if (other->uneven || apart) return Gathering::uneven;
+  std::vector<uint32_t> here;  // looked for first: the histories are then at least as new
+  for (const uint32_t one : group)
+    if (one == core_.request.slot || core_.board.job.slot(one).reached.load() >= step) here.push_back(one);
+  const View view(core_.board.job, core_.request.slot, group);
+  for (const auto& [slot, other] : view.histories()) {
+    const bool apart = std::ranges::count(here, slot) ? other.step == step && !agree_at_step(own, other)
+                                                      : is_ahead(other.now, at_step_);
+    if (other.uneven || apart) return Gathering::uneven;
   }
-  return found;
+  return here.size() == group.size() && view.is_closed(View::Unknown::does_not_count) ? Gathering::together
+                                                                                      : Gathering::waits;
 }
 
 bool Pairing::has_uneven_peer(const std::vector<uint32_t>& group) const {

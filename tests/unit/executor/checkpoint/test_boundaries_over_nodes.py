@@ -45,7 +45,7 @@ def word(rank: Rank, place: int) -> int:
 
 def wait_until_shown(ranks: list[Rank], boundary: int) -> None:
     nodes = nodes_of(ranks)
-    wait_for(lambda: all(nodes.prepared(node) == boundary for node in (0, 1)))
+    wait_for(lambda: all(nodes.prepared(node, 1 - node) == boundary for node in (0, 1)))
 
 
 def train(ranks: list[Rank], first: int, last: int) -> None:
@@ -78,7 +78,7 @@ def test_a_rank_alone_commits_nothing_of_which_the_other_has_no_part(ranks: list
         one.forward()
     ranks[0].step()
     ranks[0].finish()
-    wait_for(lambda: ranks[0].stats()["boundary"] == 3 and nodes_of(ranks).prepared(1) == 3)
+    wait_for(lambda: ranks[0].stats()["boundary"] == 3 and nodes_of(ranks).prepared(1, 0) == 3)
     assert int(ranks[0].stats()["committed"]) == 2
     ranks[1].step()
     ranks[1].finish()

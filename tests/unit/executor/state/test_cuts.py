@@ -121,7 +121,7 @@ def words(history: RankHistory) -> list[int]:
 
     kept = [word for number, tally in history.kept for word in (number, *packed(tally))]
     standing = 3 * packed(Tally())
-    return [0, 0, len(history.kept), *kept, *packed(Tally()), *packed(history.now), *standing]
+    return [7, 0, 0, len(history.kept), *kept, *packed(Tally()), *packed(history.now), *standing, 1, 5, 9]
 
 
 @pytest.fixture(scope="module")

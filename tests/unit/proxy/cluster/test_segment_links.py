@@ -138,13 +138,25 @@ def test_a_slot_is_kept_while_the_job_lasts_and_is_free_then(told: Told) -> None
     told.jobs = [{OWN, there(), there(2)}]
     told.links.set([communicator(there(2), unique_id=OTHER)])
     assert told.links.slots_of([there(), there(2)]) == [SLOTS, SLOTS + 1]
-    told.jobs = [{OWN, there(2), there(3)}]
+    told.jobs = [{OWN, there(2)}]
     told.links.set([communicator(there(2), unique_id=OTHER)])
+    told.jobs = [{OWN, there(2), there(3)}]
     told.links.set([communicator(there(2), there(3))])
     assert told.links.slots_of([there(2), there(3)]) == [SLOTS + 1, SLOTS]
 
 
+def test_ranks_with_which_none_here_shares_a_communicator_have_slots(told: Told) -> None:
+    """Boundaries of the others count only where what these show is seen."""
+    told.jobs = [{OWN, there(), there(1, 3)}]
+    told.links.set([communicator(there())])
+    entered = [one for name, one in told.calls if name == "enter"]
+    assert entered == [(SLOTS, there(), 0, [WORLD]), (SLOTS + 1, there(1, 3), 0, [])]
+    (mirror,) = [one for name, one in told.calls if name == "Mirror"]
+    assert list(mirror.shown[0].peers) == [2, 3] and [one.peer for one in mirror.mirrored] == [2, 3]
+
+
 def test_ranks_that_have_ended_need_no_slot(told: Told) -> None:
+    told.jobs = [{OWN}]
     told.links.set([communicator(there())._replace(ends={1: "it has ended"})])
     assert told.took() == ["SetPeers", "Mirror", "Link"]
 
@@ -272,7 +284,7 @@ def test_the_next_service_tells_the_bridge_everything_again(told: Told) -> None:
     told.links = told.service()
     told.links.bridge_begun()
     told.links.set([communicator(there(2), unique_id=OTHER, identity=10)])
-    assert told.took() == ["SetPeers", "enter", "Mirror", "Unlink", "Link"]
+    assert told.took() == ["SetPeers", "enter", "enter", "Mirror", "Unlink", "Link"]
     assert told.links.slots_of([there(), there(2)]) == [SLOTS, SLOTS + 1]
     assert dict(told.log.entries("mirror/")) == {str(there()): [SLOTS, 0], str(there(2)): [SLOTS + 1, 3]}
 

@@ -54,10 +54,29 @@ int histories(const JobBoard& board) {
   CHECK(board.show(3, history(2)) && board.history(3)->kept.size() == 2);
   return 0;
 }
+/// What a session has seen of those that are connected with it, and which sessions have left.
+int versions(const JobBoard& board) {
+  board.slot(11).session = 21, board.slot(12).session = 22, board.slot(13).session = 23;
+  for (const uint32_t slot : {11, 12}) CHECK(board.join(slot, 99));
+  CHECK(board.seen_from(11) == (std::vector<Version>{{22, Version::kUnknown}}));
+  for (uint64_t number = 1; number <= 3; ++number) {
+    CHECK(board.show(12, history(number)) && board.history(12)->version == number);
+    CHECK(board.seen_from(11) == (std::vector<Version>{{22, number}}));
+  }
+  board.show_words(12, {});  // as at the begin of an epoch
+  CHECK(board.seen_from(11) == (std::vector<Version>{{22, Version::kUnknown}}));
+  CHECK(board.show(12, history(1)) && board.history(12)->version == 4);
+  CHECK(!board.has_ended(22));
+  board.leave(12);
+  CHECK(board.has_ended(22) && !board.has_ended(21) && board.seen_from(11).empty());
+  board.leave(12);  // it is free
+  CHECK(board.has_ended(22));
+  return 0;
+}
 }  // namespace
 
 int main(int, char** arguments) {
   const SharedMap memory(arguments[1], JobBoard::kBytes);
   const JobBoard board(memory.data());
-  return names(board) || histories(board);
+  return names(board) || histories(board) || versions(board);
 }
