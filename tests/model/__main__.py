@@ -7,6 +7,8 @@ import sys
 
 from .explore import Exploration
 from .network import Network
+from .nodes.network import NodesNetwork
+from .nodes.state import Troubles
 from .state import Shape
 
 
@@ -21,6 +23,9 @@ def main() -> int:
     parser.add_argument("--steady", action="store_true", help="begin at a boundary that is kept")
     parser.add_argument("--extra", type=int, default=0, help="boundaries of rank 0 alone in each minibatch")
     parser.add_argument("--prompt", action="store_true", help="programs and replies never lag")
+    parser.add_argument("--nodes", type=int, default=1)
+    for name in Troubles._fields:
+        parser.add_argument(f"--{name}", type=int, default=0, help="over nodes")
     parser.add_argument(
         "--without", action="append", default=[], metavar="RULE", help="leave this rule out (mutants.py)"
     )
@@ -36,8 +41,11 @@ def main() -> int:
         said.steady,
         said.prompt,
         said.extra,
+        said.nodes,
+        Troubles(*(getattr(said, name) for name in Troubles._fields)),
     )
-    found = Exploration(Network(shape, frozenset(said.without)), said.most).run()
+    network = NodesNetwork if shape.nodes > 1 else Network
+    found = Exploration(network(shape, frozenset(said.without)), said.most).run()
     print(found.text())
     return 1 if found.problem else 0
 

@@ -6,7 +6,7 @@ after the service has lost interest in them; what nobody can see any more is lef
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from . import worker as workers
 from .possible import can_be_recovered
@@ -36,7 +36,7 @@ class Network:
 
     def is_good_end(self, world: World) -> bool:
         """The programs have come to their end, everything is served, and nothing is under way."""
-        if self.node(world).failure:
+        if self._given_up(world):
             return True  # rightly: anything else is a Violation
         busy = world.calls or world.replies or world.notices or self.node(world).recovering
         return not busy and all(self._is_done(number, one) for number, one in enumerate(world.ranks))
@@ -53,7 +53,7 @@ class Network:
 
     def _at_once(self, world: World) -> World:
         """What programs do at once, and replies that are heard at once, where they are prompt."""
-        while not self.node(world).failure:
+        while not self._given_up(world):
             steps = (step for number, rank in enumerate(world.ranks) for step in self._program(world, number, rank))
             step = next(steps, None) or next(self._replies(world), None)
             if step is None:
@@ -62,7 +62,7 @@ class Network:
         return world
 
     def _any(self, world: World) -> Iterator[tuple[str, World]]:
-        if self.node(world).failure:
+        if self._given_up(world):
             return
         for number, rank in enumerate(world.ranks):
             yield from self._rank(world, number, rank)
@@ -70,7 +70,7 @@ class Network:
             yield from self._serve(world, call)
         yield from self._heard(world)
         if world.restarts:
-            node = self.service.restarts(world.service, _dead(world))
+            node = self.service.restarts(world.service, dead_ranks(world))
             yield (
                 "the service is killed; another takes over",
                 self._told(world._replace(restarts=world.restarts - 1), node),
@@ -90,30 +90,60 @@ class Network:
             )
         if world.damages and (rank.last_kept(), WHOLE) in rank.kept:
             hurt = rank._replace(kept=(*rank.kept[:-1], (rank.last_kept(), DAMAGED)))
-            damaged = _put(world._replace(damages=world.damages - 1), number, hurt)
+            damaged = put(world._replace(damages=world.damages - 1), number, hurt)
             gone = damaged.gone or not can_be_recovered(damaged.ranks, self.shape)
             yield f"rank {number}: a copy of boundary {rank.last_kept()} is damaged", damaged._replace(gone=gone)
         yield from self._program(world, number, rank)
-        ran = workers.run(world.ranks, number, self.shape, self.rules)
+        yield from self._run(world, number)
+
+    def _run(self, world: World, number: int) -> Iterator[tuple[str, World]]:
+        ran = workers.run(self._seen(world, number), number, self.shape, self.rules)
         if ran is not None:
-            yield f"rank {number}: {ran[1]}", self._finished(_put(world, number, ran[0]), number)
+            after = self._finished(put(world, number, ran[0]), number)
+            self._check_commit(after, number)
+            yield f"rank {number}: {ran[1]}", after
+
+    def _check_commit(self, world: World, number: int) -> None:
+        """A boundary is committed only when every rank has one that belongs with it."""
+        committed = world.ranks[number].committed
+        for at, one in enumerate(world.ranks):
+            has = self.shape.collectives(one.last_kept(), at)
+            if committed and has < self.shape.collectives(committed, number):
+                raise Violation(
+                    f"rank {number} commits boundary {committed}, and rank {at} has none that belongs to it"
+                )
+
+    # -- what is another where there are several nodes ------------------------------------------------
+
+    def _given_up(self, world: World) -> str:
+        return self.node(world).failure
+
+    def _reachable(self, world: World, number: int) -> bool:
+        return self.node(world).reachable(number)
+
+    def _seen(self, world: World, number: int) -> Sequence[Rank]:
+        """All ranks, as the board shows them to this one."""
+        return world.ranks
+
+    def _is_awaited(self, world: World, call: Call) -> bool:
+        return call in self.node(world).awaited
 
     def _program(self, world: World, number: int, rank: Rank) -> Iterator[tuple[str, World]]:
         worker, shape, name = rank.worker, self.shape, f"rank {number}"
         if worker is None:
             return
         if rank.stream != worker.number:
-            if worker.life in (FENCED, RUNNING) and self.node(world).reachable(number):
+            if worker.life in (FENCED, RUNNING) and self._reachable(world, number):
                 first = 1 if "attach-sends-all" in self.rules else rank.got + 1
                 owed = () if "attach-sends-nothing" in self.rules else tuple(range(first, rank.results + 1))
                 yield (
                     f"{name}: the program connects again",
-                    _put(world, number, rank._replace(stream=worker.number, worker=worker._replace(out=owed))),
+                    put(world, number, rank._replace(stream=worker.number, worker=worker._replace(out=owed))),
                 )
         else:
             op = rank.received + 1
             if op <= shape.last(number) and rank.got >= shape.needed(op, number):
-                arrived = _put(world, number, rank._replace(received=op))
+                arrived = put(world, number, rank._replace(received=op))
                 yield f"{name}: op {op} arrives, a {shape.part(op, number)}", arrived
             if worker.out:
                 yield f"{name}: the program gets result {worker.out[0]}", self._delivered(world, number)
@@ -125,7 +155,7 @@ class Network:
         if result != rank.got + 1:
             how = "again" if result <= rank.got else "before the ones between"
             raise Violation(f"rank {number} has {rank.got} results and gets result {result} {how}")
-        return _put(world, number, rank._replace(got=result, worker=rank.worker._replace(out=tuple(rest))))
+        return put(world, number, rank._replace(got=result, worker=rank.worker._replace(out=tuple(rest))))
 
     def _dies(self, world: World, number: int) -> World:
         """What was under way to it fails; the service hears of the death by and by."""
@@ -134,7 +164,7 @@ class Network:
         here = {one for one in world.calls if one.rank == number}
         finish = rank.worker.finish
         answered = {*here, *([finish.call] if finish else [])}
-        world = _put(world, number, rank._replace(worker=None, stream=0))._replace(
+        world = put(world, number, rank._replace(worker=None, stream=0))._replace(
             calls=tuple(one for one in world.calls if one not in here),
             notices=(*world.notices, (number, rank.worker.number)),
         )
@@ -149,7 +179,7 @@ class Network:
         if worker is None or worker.finish is None or worker.life == RUNNING:
             return world
         call = worker.finish.call
-        world = _put(world, number, rank._replace(worker=worker._replace(finish=None)))
+        world = put(world, number, rank._replace(worker=worker._replace(finish=None)))
         return self._answer(world, call, workers.DONE)
 
     # -- calls --------------------------------------------------------------------------------------
@@ -161,7 +191,7 @@ class Network:
         if served is None:
             return
         after, reply = served
-        late = call not in self.node(world).awaited
+        late = not self._is_awaited(world, call)
         if late and call.method == "Import" and reply == workers.DONE and after.worker is not None:
             # The memory that the request names is gone; its name may be another's by now.
             after = after._replace(worker=after.worker._replace(content=GARBAGE))
@@ -169,14 +199,14 @@ class Network:
             world = self._resumed(world, call, after)
         rest = list(world.calls)
         rest.remove(call)
-        world = _put(world._replace(calls=tuple(rest)), call.rank, after)
+        world = put(world._replace(calls=tuple(rest)), call.rank, after)
         if before is not None and (after.worker is None or after.worker.finish is None):
             world = self._answer(world, before.call, workers.ERROR)  # a newer fence has ended it
         if reply is not None:
             world = self._answer(world, call, reply)
         where = f" to boundary {call.boundary}" if call.boundary else ""
         word = f"rank {call.rank}: {'late ' * late}{call.method} of epoch {call.epoch}{where}"
-        yield f"{word}: {_said(reply)}", world
+        yield f"{word}: {said(reply)}", world
 
     def _resumed(self, world: World, call: Call, after: Rank) -> World:
         """All ranks of an epoch must go on from boundaries that belong together."""
@@ -190,14 +220,14 @@ class Network:
         return world._replace(resumed=max(world.resumed, (call.epoch, collectives)))
 
     def _answer(self, world: World, call: Call, reply: Reply) -> World:
-        if call not in self.node(world).awaited:
+        if not self._is_awaited(world, call):
             return world
         return world._replace(replies=tuple(sorted([*world.replies, (call, reply)], key=repr)))
 
     # -- the service --------------------------------------------------------------------------------
 
     def _heard(self, world: World) -> Iterator[tuple[str, World]]:
-        dead = _dead(world)
+        dead = dead_ranks(world)
         yield from self._replies(world)
         for rank, number in world.notices:
             rest_of = tuple(one for one in world.notices if one != (rank, number))
@@ -213,9 +243,9 @@ class Network:
     def _replies(self, world: World) -> Iterator[tuple[str, World]]:
         for call, reply in world.replies:
             rest = tuple(one for one in world.replies if one[0] != call)
-            node = self.service.hears(world.service, ("reply", call, reply), _dead(world))
+            node = self.service.hears(world.service, ("reply", call, reply), dead_ranks(world))
             yield (
-                f"the service hears of {call.method} of rank {call.rank}: {_said(reply)}",
+                f"the service hears of {call.method} of rank {call.rank}: {said(reply)}",
                 self._told(world._replace(replies=rest), node),
             )
 
@@ -239,7 +269,7 @@ class Network:
                 if one.worker is not None:
                     world = self._dies(world, rank)
                 fresh = world.ranks[rank]._replace(worker=Worker(newest), workers=newest)
-                world = _put(world, rank, fresh)
+                world = put(world, rank, fresh)
             if (rank, newest) in node.killed and world.ranks[rank].worker is not None:
                 world = self._dies(world, rank)
         kept = [one for one in world.calls if one in node.awaited or one.method not in ONLY_ASK]
@@ -257,15 +287,15 @@ class Network:
         return world
 
 
-def _dead(world: World) -> frozenset[int]:
+def dead_ranks(world: World) -> frozenset[int]:
     return frozenset(number for number, one in enumerate(world.ranks) if one.worker is None)
 
 
-def _put(world: World, number: int, rank: Rank) -> World:
+def put(world: World, number: int, rank: Rank) -> World:
     return world._replace(ranks=(*world.ranks[:number], rank, *world.ranks[number + 1 :]))
 
 
-def _said(reply: Reply | None) -> str:
+def said(reply: Reply | None) -> str:
     if reply is None:
         return "it runs on to there"
     kind, *what = reply

@@ -12,16 +12,19 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from jitc.proxy.common.state_machine import ImpossibleEvent
-from jitc.proxy.ranks.events import WorkerDied
+from jitc.proxy.ranks.events import Event
+from jitc.proxy.ranks.rank import NotLed
 from jitc.proxy.ranks.states import REACHABLE, SessionState
 from jitc.proxy.recovery import recovery as recovery_module
 from jitc.proxy.recovery.incident import Incident
+from jitc.proxy.recovery.leaving import end_half_restored
 from jitc.proxy.recovery.limits import Limits
 
+from .nodes.state import NOBODY
 from .standins import Events, Registry, Told, Wait
 from .state import Call, Shape, Violation
 
@@ -37,6 +40,11 @@ class Idle(NamedTuple):
     states: tuple[str, ...] = ()
     epochs: tuple[int, ...] = ()
     restarted: bool = False  # it begins with a recovery of everything
+    # Over nodes alone:
+    node: int = NOBODY  # where it is
+    terms: tuple[int, ...] = ()  # in which it leads, by node
+    stopped: tuple[bool, ...] = ()  # ranks that wait for a recovery
+    ended: frozenset[tuple[int, int]] = frozenset()  # workers of other nodes whose end it has heard of
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,9 @@ class Node:
     recovering: bool = False
     phase: str = ""
     failure: str = ""  # the job has been given up
+    stopped: tuple[bool, ...] = ()
+    wants: int | None = None  # an epoch newer than this one
+    left: bool = False  # it is not led here
 
     def reachable(self, rank: int) -> bool:
         return SessionState(self.states[rank]) in REACHABLE
@@ -72,6 +83,9 @@ class Service:
         self._next: dict[tuple[int, Input, frozenset[int]], int] = {}
         serving = SessionState.SERVING.value
         idle = Idle(0, (1,) * shape.ranks, (serving,) * shape.ranks, (0,) * shape.ranks)
+        if shape.nodes > 1:
+            terms = tuple(int(one > 0) for one in range(shape.nodes))
+            idle = idle._replace(node=0, terms=terms, stopped=(False,) * shape.ranks)
         self.first = self._number(Node(idle, (), idle.states, idle.workers, 0, idle.epochs), ())
 
     def hears(self, number: int, what: Input, dead: frozenset[int]) -> int:
@@ -88,9 +102,14 @@ class Service:
         idle = Idle(node.epoch, node.workers, node.states, node.epochs, restarted=True)
         return self._run(idle, ((("restart",), dead),))
 
+    def takes(self, idle: Idle, dead: frozenset[int]) -> int:
+        """A service that begins to lead, with what the homes of all ranks have told it."""
+        return self._run(idle._replace(restarted=True), ((("restart",), dead),))
+
     def _number(self, node: Node, fingerprint: Any) -> int:
         key = (fingerprint, node.states, node.workers, node.epoch, node.epochs, node.awaited, node.ends, node.calls,
-               node.killed, node.decisions, node.phase, node.failure)  # fmt: skip
+               node.killed, node.decisions, node.phase, node.failure, node.stopped, node.wants, node.left,
+               node.idle.node, node.idle.terms)  # fmt: skip
         if key not in self._numbers:
             self._numbers[key] = len(self.nodes)
             self.nodes.append(node)
@@ -119,6 +138,7 @@ class Run:
         self.events = Events(self.told)
         self.recovery: Any = None
         self.failure = ""
+        self.left = False
 
     def go(self) -> None:
         """As the coordinator: a recovery at a time; what it leaves unread comes next."""
@@ -131,21 +151,23 @@ class Run:
                 event = self.events.first()
                 if event is None:
                     event = self.told.wait_for_event()
-                session = self.registry.on_worker(event.worker)
+                session = self.registry.concerned(event)
                 if session is not None:
                     self._recover([session], event)
         except Wait:
             pass
+        except NotLed:
+            self.left = True
         except ImpossibleEvent as error:
             raise Violation(f"the service does what its tables do not have: {error}") from None
         except Exception as error:  # as a job's thread does: a defect ends the job
             raise Violation(f"the recovery has a defect: {type(error).__name__}: {error}") from None
 
-    def _recover(self, sessions: list[Any], event: WorkerDied | None) -> None:
+    def _recover(self, sessions: list[Any], event: Event | None) -> None:
         incident = Incident()
         limits = Limits()
         if event is not None:
-            incident.add(WorkerDied(event.worker, 0.0, sessions[0]), limits)
+            incident.add(replace(event, session=sessions[0]), limits)  # type: ignore[call-arg]
         incident.involve(sessions)
         self.recovery = recovery_module.Recovery(
             self.registry, self.registry, incident, faults=self.registry, policies=self.registry, limits=limits,
@@ -156,15 +178,17 @@ class Run:
         if self.recovery.failure:
             self.failure = self.recovery.failure
             raise Wait  # for ever
+        self.registry.stop(self.recovery.involved(), False)
         self.recovery = self.told.recovery = None
 
     def _restart(self) -> None:
         """Whoever was without a worker may have half of its memory: it is replaced, as after an interruption."""
         sessions = list(self.registry.sessions.values())
-        for session in sessions:
-            if session.without_worker() and session.worker is not None:
-                session.worker.kill()
-        self._recover(sessions, None)
+        end_half_restored(sessions)
+        if self.idle.node == NOBODY:
+            self._recover(sessions, None)
+        elif stopped := [one for one in sessions if self.registry.stopped[one.number]]:
+            self._recover(stopped, None)
 
     def result(self) -> tuple[Node, Any]:
         registry, told = self.registry, self.told
@@ -184,11 +208,16 @@ class Run:
             self.recovery is not None,
             self.recovery.timeline.machine.state.value if self.recovery else "",
             self.failure,
+            tuple(registry.stopped),
+            told.wants,
+            self.left,
         )
         if self.recovery is None and not self.events.unread():
-            fresh = Idle(node.epoch, node.workers, node.states, node.epochs)
-            node = Node(fresh, (), *_without_history(node))
-            return node, ()
+            fresh = self.idle._replace(
+                epoch=node.epoch, workers=node.workers, states=node.states, epochs=node.epochs, restarted=False,
+                stopped=node.stopped if self.idle.node != NOBODY else (), ended=frozenset(registry.ended),
+            )  # fmt: skip
+            return replace(node, idle=fresh, history=(), recovering=False, phase="", failure=""), fresh.ended
         return node, self.fingerprint()
 
     def fingerprint(self) -> Any:
@@ -200,12 +229,8 @@ class Run:
         return (
             tuple(self.events.unread()), frozenset(recovery._lost), frozenset(recovery._suspect), replies,
             tuple(one.number for one in recovery.group), str(recovery.decision), recovery.failure,
+            frozenset(self.registry.ended),
         )  # fmt: skip
-
-
-def _without_history(node: Node) -> tuple[Any, ...]:
-    return (node.states, node.workers, node.epoch, node.epochs, node.awaited, node.calls, node.killed, node.ends,
-            node.decisions, False, "", "")  # fmt: skip
 
 
 @contextlib.contextmanager

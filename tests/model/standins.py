@@ -15,11 +15,13 @@ import grpc
 
 from jitc.proxy.node.session import Session
 from jitc.proxy.ranks.cuts import RankHistory, Tally
-from jitc.proxy.ranks.events import EventQueue, WorkerDied
+from jitc.proxy.ranks.events import Event, EventQueue, FaultReported, WorkerDied
+from jitc.proxy.ranks.rank import NotLed, Overtaken
 from jitc.proxy.ranks.states import SessionState
 from jitc.proxy.recovery import replay as replay_module
 from jitc.v1 import worker_pb2
 
+from .nodes.state import NOBODY
 from .state import Call, Shape
 from .worker import history
 
@@ -83,6 +85,7 @@ class Told:
         self.open: dict[Call, Future] = {}
         self.replies: list[tuple[Call, Any]] = []
         self.replay_over = False
+        self.wants: int | None = None  # over nodes: a newer epoch than this one is asked for
         self._reset()
 
     def _reset(self) -> None:
@@ -105,10 +108,17 @@ class Told:
         elif kind == "replayed":
             self.replay_over = True
         elif kind == "death":
+            self.registry.ended.add(tuple(what))
             self.events.add(self.registry.worker(*what))
+        elif kind == "fault":
+            self.events.fails(self.registry.sessions[what[0]], *what[1:])
+        elif kind == "epoch":
+            self.registry.epoch, self.wants = what[0], None
+        elif kind == "not led":
+            raise NotLed("another node leads this job")
         return str(kind)
 
-    def wait_for_event(self) -> WorkerDied:
+    def wait_for_event(self) -> Event:
         while True:
             self.open.clear()  # a recovery that is over waits for nothing
             self.next()
@@ -133,11 +143,19 @@ class Events(EventQueue):
         session = self._told.registry.on_worker(worker)
         self._queue.append(WorkerDied(worker, 0.0, session))
 
-    def first(self) -> WorkerDied | None:
-        return self._queue.pop(0) if self._queue else None  # type: ignore[return-value]
+    def fails(self, session: Any, epoch: int, op: int) -> None:
+        """An op of this rank has failed, as its home reports."""
+        if epoch >= session.epoch:  # as the table of documents does
+            self._told.registry.stopped[session.number] = True  # as the coordinator does, should another node lead
+            self._queue.append(FaultReported(session, op, 1, "collective-error", "the nodes are cut off", epoch))
 
-    def unread(self) -> list[tuple[int, int]]:
-        return [(one.worker.gpu, one.worker.number) for one in self._queue if isinstance(one, WorkerDied)]
+    def first(self) -> Event | None:
+        return self._queue.pop(0) if self._queue else None
+
+    def unread(self) -> list[tuple[int, ...]]:
+        died = [(one.worker.gpu, one.worker.number) for one in self._queue if isinstance(one, WorkerDied)]
+        failed = [one for one in self._queue if isinstance(one, FaultReported)]
+        return [*died, *((one.session.number, one.sequence, one.epoch) for one in failed)]
 
     def wait(self, done: Callable[[], bool], broken: Callable[[Any], bool], timeout: float) -> bool:
         replays = timeout == replay_module.POLL
@@ -158,22 +176,32 @@ class Worker:
         self.replaced, self.node = False, ""
 
     def alive(self) -> bool:
-        newest = self._told.registry.newest[self.gpu]
+        registry = self._told.registry
+        newest = registry.newest[self.gpu]
+        if registry.is_remote(self.gpu):
+            return newest == self.number and (self.gpu, self.number) not in registry.ended
         if newest != self.number or (self.gpu, self.number) in self._told.registry.killed:
             return False
         return self.gpu not in self._told.dead or self.number in self._told.registry.new[self.gpu]
 
     def works(self) -> bool:
-        """Its end takes no time."""
-        return self.alive()
+        """Its end takes no time, on this node."""
+        return self.alive() and (self.gpu, self.number) not in self._told.registry.killed
 
     def starved(self) -> str:
         """No worker of the model ends for want of memory."""
         return ""
 
     def kill(self) -> None:
-        self._told.registry.killed.add((self.gpu, self.number))
-        self._told.killed.add((self.gpu, self.number))
+        registry = self._told.registry
+        if registry.is_remote(self.gpu) and self.works():
+            registry.asks(Call(self.gpu, self.number, "EndWorker", registry.epoch))
+        registry.killed.add((self.gpu, self.number))
+        if not registry.is_remote(self.gpu):
+            self._told.killed.add((self.gpu, self.number))
+
+    def finish(self) -> None:
+        """It has been told to end."""
 
     def replace(self) -> None:
         self.replaced = True
@@ -188,10 +216,9 @@ class Worker:
     def ask(self, method: str, request: Any, seconds: float, patient: bool = False) -> Future:
         told = hasattr(request, "epoch")
         epoch = self._told.registry.epoch  # also of a request that does not name it
-        call = Call(self.gpu, self.number, method, epoch, int(getattr(request, "boundary", 0)), told)
-        future = self._told.open[call] = Future(call)
-        self._told.calls.append(call)
-        return future
+        return self._told.registry.asks(
+            Call(self.gpu, self.number, method, epoch, int(getattr(request, "boundary", 0)), told), answered=True
+        )
 
 
 class Registry:
@@ -207,6 +234,9 @@ class Registry:
         self.gpus = list(range(shape.ranks))
         self._workers: dict[tuple[int, int], Worker] = {}
         self.sessions: dict[int, Session] = {}
+        self._node, self._terms = idle.node, idle.terms
+        self.stopped = list(idle.stopped) or [False] * shape.ranks
+        self.ended: set[tuple[int, int]] = set(idle.ended)
         for rank, number in enumerate(idle.workers):
             session = Session(rank, "", rank, 0, rank, shape.ranks, "job", rank, None, 0)  # type: ignore[arg-type]
             session.machine.state = SessionState(idle.states[rank])
@@ -221,6 +251,24 @@ class Registry:
         self.new[rank].add(self.newest[rank])
         return self.worker(rank, self.newest[rank])
 
+    def is_remote(self, rank: int) -> bool:
+        return self._node != NOBODY and self.shape.home(rank) != self._node
+
+    def asks(self, call: Call, answered: bool = False) -> Future:
+        """Makes a call; over nodes it says who asks, and what the home has to know. answered: somebody waits for it."""
+        if self._node != NOBODY:
+            one = self.sessions[call.rank]
+            note = (one.epoch, one.state.value, self.stopped[call.rank])
+            call = call._replace(leader=self._node, term=self._term(call.rank), note=note)
+        future = Future(call)
+        if answered:
+            self._told.open[call] = future
+        self._told.calls.append(call)
+        return future
+
+    def concerned(self, event: Event) -> Session | None:
+        return self.on_worker(event.worker) if isinstance(event, WorkerDied) else event.session  # type: ignore[union-attr, arg-type, return-value]
+
     def on_worker(self, worker: Worker) -> Session | None:
         return next((one for one in self.sessions.values() if one.worker is worker), None)  # type: ignore[comparison-overlap]
 
@@ -228,17 +276,35 @@ class Registry:
         """Nothing: all ranks are of this node."""
         return ""
 
-    def placed(self, places: Any, epoch: int) -> tuple[()]:
-        return ()
+    def placed(self, places: Any, epoch: int) -> list[Future]:
+        """Tells each node where the ranks of others stand."""
+        if self._node == NOBODY:
+            return []
+        first = {self.shape.home(rank): rank for rank in sorted(places, reverse=True)}
+        found = []
+        for node, rank in sorted(first.items()):
+            others = tuple(sorted((one, at) for one, at in places.items() if self.shape.home(one) != node))
+            found.append(self.asks(Call(rank, 0, "Place", epoch, places=others), answered=True))
+        return found
 
     def group(self, seeds: list[Session]) -> list[Session]:
-        return list(self.sessions.values()) if seeds else []
+        known = [one for number, one in self.sessions.items() if not self.is_remote(number) or self._term(number)]
+        return known if seeds else []
+
+    def _term(self, rank: int) -> int:
+        """In which this node leads the rank; 0: its home has told nothing."""
+        return self._terms[self.shape.home(rank)]
 
     def job_of(self, session: Session) -> str:
         return "job"
 
     def next_epoch(self, ranks: Any) -> int:
-        self.epoch += 1
+        if self._node == NOBODY:
+            self.epoch += 1
+        else:
+            self._told.wants = self.epoch
+            while self._told.wants is not None:
+                self._told.next()
         self._told.begin(self.epoch)
         return self.epoch
 
@@ -252,7 +318,12 @@ class Registry:
         return SimpleNamespace(number=1, size=size, prepare=tuple, carry=lambda *_: None, close=lambda: None)
 
     def stop(self, sessions: list[Session], stopped: bool) -> None:
-        """What the log would have is in `Idle`: a service that begins anew recovers everything."""
+        """On one node, a service that begins anew recovers everything. Over nodes, homes know what waits for a
+        recovery."""
+        for one in sessions if self._node != NOBODY else ():
+            self.stopped[one.number] = stopped
+            if not stopped and self.is_remote(one.number):
+                self.asks(Call(one.number, 0, "Note", one.epoch))
 
     def note(self, *sessions: Session) -> None:
         pass
@@ -261,7 +332,17 @@ class Registry:
 
     def replace(self, session: Session, notes: list[str], wanted: Callable[[], None]) -> None:
         wanted()
-        session.worker = self.new_worker(session.gpu)  # type: ignore[assignment]
+        if not self.is_remote(session.number):
+            session.worker = self.new_worker(session.gpu)  # type: ignore[assignment]
+            return
+        future = self.asks(Call(session.number, 0, "Replace", session.epoch), answered=True)
+        while not future.done():
+            self._told.next()
+            wanted()
+        if future.exception() is not None:
+            raise Overtaken("its home has made none")
+        self.newest[session.number] = future.result()
+        session.worker = self.worker(session.number, future.result())  # type: ignore[assignment]
 
     # -- as policies, tolerances, injected faults ---------------------------------------------------
 
@@ -293,6 +374,8 @@ def _message(call: Call, answer: Any, shape: Shape) -> tuple[Any, Exception | No
     kind, *what = answer
     if kind == "error":
         return None, CallFailed()
+    if kind == "home":
+        return what[0], None
     if kind == "position":
         names = ("committed", "prepared", "reached", "begun", "executed", "received")
         *counts, kept = what

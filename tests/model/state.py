@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .nodes.state import Cluster, Troubles
+
 GARBAGE = -1
 #: What a rank has of a boundary's copies: all; only those of what no other rank has; one of them is damaged.
 WHOLE, OWN, DAMAGED = "whole", "own", "damaged"
@@ -29,6 +31,11 @@ class Call(NamedTuple):
     epoch: int  # of the recovery that asks
     boundary: int = 0
     told: bool = True  # whether the request names its epoch
+    # Over nodes alone:
+    leader: int = -1  # the node that asks
+    term: int = 0  # its term at the home of the rank
+    note: tuple[int, str, bool] = (0, "", False)  # what it has decided of the rank: epoch, state, stopped
+    places: tuple[tuple[int, int], ...] = ()  # where ranks of other nodes stand
 
 
 class Finish(NamedTuple):
@@ -53,6 +60,7 @@ class Worker(NamedTuple):
     finish: Finish | None = None
     joined: tuple[int, int] = (0, 0)  # of this epoch: the minibatches of its first and its newest collective
     out: tuple[int, ...] = ()  # results on their way to the program
+    severed: bool = False  # a collective of this epoch has failed: the nodes were cut off from each other
 
 
 class Rank(NamedTuple):
@@ -71,6 +79,8 @@ class Rank(NamedTuple):
     begun: int = 0
     got: int = 0  # results that the program has
     stream: int = 0  # number of the worker that its stream is to; 0: none
+    shown: int = 0  # epoch of its newest Resume, which its slot on the board has
+    counted: bool = True  # whether who looks at it counts it; nodes/network.py
 
     def last_kept(self) -> int:
         return self.kept[-1][0] if self.kept else 0
@@ -87,6 +97,7 @@ class World(NamedTuple):
     restarts: int = 0  # of the service
     gone: bool = False  # faults have destroyed every copy of the job's state
     resumed: tuple[int, int] = (0, 0)  # newest epoch that a rank was resumed in, and after how many collectives
+    cluster: Cluster | None = None  # of a job over nodes
 
 
 class Violation(Exception):
@@ -106,6 +117,12 @@ class Shape(NamedTuple):
     prompt: bool = False  # programs and replies never lag: fewer orders, so that more faults can be explored
 
     extra: int = 0  # boundaries that rank 0 makes in each minibatch beyond the one that all ranks make
+    nodes: int = 1
+    troubles: Troubles = Troubles()  # of nodes, their links and their store
+
+    def home(self, rank: int) -> int:
+        """The node of a rank."""
+        return rank % self.nodes
 
     def ops(self, rank: int) -> int:
         """Of a minibatch."""

@@ -85,7 +85,7 @@ def _begin_step(ranks: Sequence[Rank], number: int, op: int, shape: Shape, rules
     if rank.reached < k:
         reached = commit(ranks, number, rank._replace(step=k, reached=k), shape, rules)
         return reached, f"reaches step {k}, with pre-step copies"
-    gathered = min(one.reached for one in ranks) >= k
+    gathered = min(one.reached for one in ranks if one.counted) >= k
     if not gathered and not finishes and "no-barrier" not in rules:
         return None
     return _advanced(rank)._replace(begun=max(rank.begun, k)), f"begins step {k}"
@@ -121,8 +121,10 @@ def commit(ranks: Sequence[Rank], number: int, rank: Rank, shape: Shape, rules: 
     elif "commit-by-number" in rules:
         committed = min([rank.prepared, *(one.prepared for at, one in enumerate(ranks) if at != number)])
     else:
-        shown = tuple(tally_numbers(rank if at == number else one, rules) for at, one in enumerate(ranks))
-        committed = _newest_common(shape, shown)[number]
+        seen = [rank if at == number else one for at, one in enumerate(ranks)]
+        committed = _newest_common(shape, tuple(tally_numbers(one, rules) if one.counted else None for one in seen))[
+            number
+        ]
     if committed <= rank.committed or not rank.kept:
         return rank
     kept = tuple(one for one in rank.kept[:-1] if one[0] >= committed) + rank.kept[-1:]
@@ -138,10 +140,11 @@ def tally_numbers(rank: Rank, rules: Rules = frozenset()) -> tuple[int, ...]:
 
 
 @functools.cache
-def _newest_common(shape: Shape, shown: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    """By the rule of base/tally.cpp, which cuts.py has too; 0: nothing in common."""
-    cut = newest_cut({rank: history(shape, rank, numbers) for rank, numbers in enumerate(shown)})
-    return tuple(cut[rank] for rank in range(len(shown))) if cut else (0,) * len(shown)
+def _newest_common(shape: Shape, shown: tuple[tuple[int, ...] | None, ...]) -> tuple[int, ...]:
+    """By the rule of base/tally.cpp, which cuts.py has too; 0: nothing in common. None: the rank is not counted."""
+    seen = {rank: history(shape, rank, numbers) for rank, numbers in enumerate(shown) if numbers is not None}
+    cut = newest_cut(seen)
+    return tuple(cut.get(rank, 0) for rank in range(len(shown))) if cut else (0,) * len(shown)
 
 
 def history(shape: Shape, rank: int, numbers: Sequence[int]) -> RankHistory:
@@ -208,7 +211,7 @@ def _fence(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, Re
     joins = worker.joined[1] > at
     worker = worker._replace(
         life=FENCED if running else worker.life, epoch=call.epoch, finish=None,
-        newest=worker.newest if "fence-forgets-epoch" in rules else call.epoch,
+        newest=worker.newest if "fence-forgets-epoch" in rules else call.epoch, severed=False,
         joined=worker.joined if "segments-stay" in rules else (0, 0),
         restored=(quiet and not joins) if running else worker.restored,
     )  # fmt: skip
@@ -295,7 +298,7 @@ def _resume(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, R
         return rank, ERROR
     if "resume-drops-import" in rules:
         rank = _with(rank, imported=0)
-    return _with(rank, life=RUNNING, epoch=call.epoch, lost=False), DONE
+    return _with(rank._replace(shown=call.epoch * (shape.nodes > 1)), life=RUNNING, epoch=call.epoch, lost=False), DONE
 
 
 def _export(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, Reply | None]:

@@ -23,12 +23,13 @@ from ...ranks.rank import Rank
 from ...ranks.states import SessionState
 from ..store.clock import BootClock
 from ..store.steps import Steps
-from .home.reports import Away, Reports
+from .home.reports import Reports
 from .home.standing import Standing
 from .leader.asking import Asking
 from .leader.session import RemoteSession
 from .leader.table import RemoteTable
 from .leadership import Cluster
+from .rights import Away, Duty, duty, followed, may_take
 from .stamps import Stamps
 
 #: Seconds between looks while there is something to look at.
@@ -180,11 +181,12 @@ class Leads:
             if session.state is SessionState.OPENING:
                 continue
             leader, away = self.leader_of(number), self._away.get(number)
-            if away is None and (leader != self._cluster.node or number in self._refused):
+            due = duty(self._cluster.node, away, leader, number in self._refused)
+            if due is Duty.LET_GO:
                 self._away[number] = Away(None, letting_go=True)
                 leaving.append(session)
-            elif away is not None and not away.letting_go:
-                self._follow(away, leader)
+            elif due is Duty.FOLLOW and away is not None:
+                away.follow(followed(self._cluster.node, leader), self._stamps.next())
         for one in list(self._table.sessions.values()):
             led = self._cluster.jobs.leader_of(one.number) == self._cluster.node and one.number not in self._refused
             if not led and not one.taken:
@@ -206,12 +208,6 @@ class Leads:
                     away.letting_go = False
         self.wake()
 
-    def _follow(self, away: Away, leader: str | None) -> None:
-        """Begins a term if the leader is another one than before. This node leads only what it has taken."""
-        other = None if leader == self._cluster.node else leader
-        if other != away.leader:
-            away.follow(other, self._stamps.next())
-
     def _take(self) -> set[int]:
         """Takes jobs that this node leads, as far as all their ranks are known. Returns sessions that are missing."""
         missing, seen = {number for number, one in self._table.sessions.items() if one.doubted}, set[int]()
@@ -229,9 +225,8 @@ class Leads:
 
     def _is_free(self, number: int) -> bool:
         """Returns whether a session that was not led here may be taken."""
-        if self._away[number].letting_go or number in self._refused:
-            return False
-        return self.leader_of(number) == self._cluster.node
+        away, leader = self._away[number], self.leader_of(number)
+        return may_take(self._cluster.node, away, leader, number in self._refused)
 
     def _is_known(self, number: int) -> bool:
         """Returns whether a session may be taken, has been, or has ended."""

@@ -17,7 +17,7 @@ from ....node.session import Session
 from ....ranks.states import RECOVERING, SessionState
 from ..documents import apply, machine_state, ms
 from ..leads import Leads
-from .reports import Away
+from ..rights import Away, admits
 from .standing import Standing
 
 #: States that a leader decides; a session is opened and closed at home.
@@ -50,7 +50,7 @@ class Following:
         session, away = self._registry.sessions.get(target.session), self._leads.away(target.session)
         if session is None:
             raise Refused(grpc.StatusCode.NOT_FOUND, f"session {target.session} has ended on node {self._node}")
-        if away is None or away.letting_go or away.leader != node or away.term != target.term:
+        if away is None or not admits(away, node, target.term):
             text = f"node {node} does not lead this job by what node {self._node} knows, or does so anew"
             raise Refused(grpc.StatusCode.ABORTED, text)
         if note is not None and note.version > away.noted:
@@ -59,8 +59,7 @@ class Following:
 
     def leads(self, node: str, target: peer_pb2.Target) -> bool:
         """Returns whether the node still leads the session, in the same term."""
-        away = self._leads.away(target.session)
-        return away is not None and not away.letting_go and (away.leader, away.term) == (node, target.term)
+        return admits(self._leads.away(target.session), node, target.term)
 
     def _take(self, session: Session, away: Away, note: peer_pb2.StateNote) -> None:
         state = machine_state(note.state)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
 from jitc.v1 import peer_pb2
@@ -19,26 +18,13 @@ from ....node.registry import Registry
 from ....node.session import Session
 from ..documents import communicator_name, document_of, ms, worker_document
 from ..errands import RETRY_SECONDS, Errands
+from ..rights import Away
 from ..stamps import Stamps
 from .standing import Standing
 
 REPORT_SECONDS = 10.0
 #: Bytes of the documents of one report; what is left is the next one's.
 DOCUMENTS_MOST = 1 << 20
-
-
-@dataclass
-class Away:
-    """A session of this node that is not led here. Guarded by the registry's lock."""
-
-    leader: str | None
-    term: int = 0  # 0: this node's coordinator is still letting it go, or nobody leads it
-    letting_go: bool = False
-    noted: int = 0  # version of the newest state that the leader has told in this term (a stamp of its node)
-
-    def follow(self, leader: str | None, term: int) -> None:
-        """Begins another leader's term; it may be the same one's."""
-        self.leader, self.noted, self.term = leader, 0, term if leader is not None else 0
 
 
 class Reports:
