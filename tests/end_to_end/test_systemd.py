@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
 from toolkit.containers import OUT, SOCKET, Podman, private_podman
+from toolkit.etcd import program as etcd_program
+from toolkit.etcd import why_not as why_no_etcd
 from toolkit.fakes import fake_library, fake_system
-from toolkit.job import ROOT, Script
+from toolkit.job import PRELOAD, ROOT, Script
 from toolkit.jobs import JOBS
-from toolkit.record import Record, assert_identical
+from toolkit.record import Record, assert_identical, read_records
 from toolkit.systemd import (
     DEVICE,
     DOCKER,
@@ -31,7 +34,7 @@ from toolkit.systemd import (
     software,
     why_not,
 )
-from toolkit.waiting import until
+from toolkit.waiting import patient, until
 
 pytestmark = [
     pytest.mark.slow,
@@ -49,6 +52,15 @@ WATCHDOG_SECONDS = 15
 TRAINING = ROOT / "tests/end_to_end/cuda_training.py"
 #: Users of a service that several share, by name: two who may use it, and one who may not.
 BEA, CEM, DAN = 2001, 2002, 2003
+#: Of a cluster in the machine: another node, without a sandbox; the addresses of etcd and of both nodes.
+OTHER = "/run/n1/proxyd.sock"
+ETCD, PEERS = "127.0.0.1:2379", ("127.0.0.1:7431", "127.0.0.1:7441")
+#: Two ranks, one on each of these sockets. The status is that of a rank that has failed.
+RANKS = """
+export WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500
+JITC_SOCKET=$1 RANK=0 "$3" "$4" $5 & first=$!
+JITC_SOCKET=$2 RANK=1 "$3" "$4" $5 && wait $first
+"""
 #: Their capabilities, by number: to change owners, to pass over modes, to send signals, to become another user.
 CHOWN, ROOTS = 1 << 0, 1 << 1 | 1 << 5 | 1 << 6 | 1 << 7
 
@@ -450,3 +462,55 @@ def test_it_serves_several_users(boot: Callable[..., Machine], podman: Podman, r
     assert machine.property("NRestarts") == "1"
     machine.systemctl("stop", UNIT)
     assert machine.execute("ls", "-A", "/run/jitc") == "", "folders of users are gone, too"
+
+
+def join(machine: Machine) -> None:
+    """Makes the machine a node of a cluster, by the commands of docker/README.md."""
+    machine.install(f"{UNIT}.d/z-cluster.conf", (DOCKER / "jitc-proxyd-cluster.conf").read_text())
+    threads = max(1, len(os.sched_getaffinity(0)) // 2)  # as the reference has them
+    machine.configure(f"gpus = 1\nthreads = {threads}\n")
+    lines = (f"JITC_CLUSTER=etcd://{ETCD}", f"JITC_PEER_ADDRESS={PEERS[0]}", "JITC_NODE=n0")
+    machine.execute("sh", "-c", f"printf '%s\\n' {' '.join(lines)} > /etc/jitc/cluster.env")
+    machine.execute("jitc", "cluster", "init")
+    for one in ("n0", "n1"):
+        machine.execute("jitc", "cluster", "add", one)
+    machine.execute("cp", "-r", "/etc/jitc/cluster/nodes/n0", "/etc/jitc/peer")
+    machine.systemctl("daemon-reload")
+
+
+@pytest.mark.skipif(bool(why_no_etcd()), reason=why_no_etcd() or "etcd")
+def test_a_node_of_a_cluster(boot: Callable[..., Machine], podman: Podman, reference: Reference) -> None:
+    """Store, other nodes and their bridges get through the sandbox of a node: a job has a rank there and one on a node
+    that has none, and loses a worker of each. Then the service is killed, and is the same node again."""
+    urls = ["--listen-client-urls", f"http://{ETCD}", "--advertise-client-urls", f"http://{ETCD}"]
+
+    def prepare(machine: Machine) -> None:
+        join(machine)
+        podman.run("exec", "-d", machine.container.name, str(etcd_program()), "--data-dir", "/tmp/etcd", *urls)
+
+    machine = boot(prepare=prepare)
+    options = machine.execute("grep", "threads", "/etc/jitc/jitc.toml").split()[-1]
+    words = ["--device", "software", "--gpus", "1", "--threads", options, "--cluster", f"etcd://{ETCD}", "--node", "n1"]
+    words += ["--peer-address", PEERS[1], "--peer-certificates", "/etc/jitc/cluster/nodes/n1", "--socket", OTHER]
+    machine.execute("mkdir", "/run/n1")
+    podman.run("exec", "-d", machine.container.name, "jitc-proxyd", *words)
+    until(lambda: "GPU 0" in machine.execute("jitc", "status", "--socket", OTHER, check=False), 60, "n1 serves")
+    assert machine.namespace(machine.main_pid(), "net") == machine.namespace(1, "net")
+    arguments = " ".join(["--device", "cuda", *SCRIPT.arguments, "--json", f"{OUT}/record.json"])
+    program = ["sh", "-c", RANKS, "sh", SOCKET, OTHER, sys.executable, str(ROOT / "examples" / SCRIPT.name), arguments]
+
+    def trains() -> None:
+        for number, socket in enumerate((SOCKET, OTHER)):
+            at = f"boundary={3 + 4 * number},phase=backward"
+            machine.execute("jitc", "inject", "kill-worker", "--gpu", "0", "--at", at, "--socket", socket)
+        variables = ("-e", f"LD_PRELOAD={PRELOAD}", "-e", "OMP_NUM_THREADS=1")
+        podman.run("exec", *variables, machine.container.name, *program, seconds=patient(150))
+        assert_identical(read_records(podman.out), reference(SCRIPT, "cuda"))
+
+    trains()
+    service = machine.main_pid()
+    machine.kill("SIGKILL")
+    until(lambda: machine.is_another(service), 60, "the next service is ready")
+    trains()
+    machine.systemctl("stop", UNIT)
+    assert machine.property("Result") == "success"

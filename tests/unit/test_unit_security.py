@@ -15,16 +15,18 @@ from pathlib import Path
 import pytest
 from toolkit.tree import ROOT
 
-from jitc.proxy.commands import proxyd
+from jitc.proxy.commands import jitc, proxyd
 from jitc.proxy.commands.options import CommandError
+from jitc.proxy.commands.settings.cluster import PASSWORD, cluster_options
 from jitc.proxy.commands.settings.file import read
 from jitc.proxy.commands.settings.service import resolve_device_options
-from jitc.proxy.commands.settings.setting import SERVICE_SETTINGS
+from jitc.proxy.commands.settings.setting import CLUSTER_SETTINGS, SERVICE_SETTINGS
 from jitc.proxy.commands.variables import VARIABLES
 
 DOCKER = ROOT / "docker"
 SYSTEM, SOFTWARE, USER = "jitc-proxyd.service", "jitc-proxyd-software.conf", "jitc-proxyd-user.service"
 USERS, SOCKET = "jitc-proxyd-users.conf", "jitc-proxyd.socket"
+CLUSTER, CLUSTER_FILE, STORE = "jitc-proxyd-cluster.conf", "jitc-cluster.env", "jitc-store.service"
 INSTALLED = "/opt/jitc"
 FILE = DOCKER / "jitc.toml"
 #: Values of %t, %C and %E in the manager of the system, and in that of a user.
@@ -60,12 +62,12 @@ def expanded(unit: str, words: str) -> str:
     return words
 
 
-def installed(folder: Path, unit: str, *dropins: str) -> Path:
+def installed(folder: Path, unit: str, *dropins: str, name: str = "jitc-proxyd.service") -> Path:
     """Writes a unit as it is installed, for the checkout's own jitc-proxyd."""
-    place = folder / "jitc-proxyd.service"
+    place = folder / name
     place.write_text(unit.replace(INSTALLED, str(ROOT)))
     for number, one in enumerate(dropins):
-        dropin = folder / "jitc-proxyd.service.d" / f"{number}.conf"
+        dropin = folder / f"{name}.d" / f"{number}.conf"
         dropin.parent.mkdir(exist_ok=True)
         dropin.write_text(one.replace(INSTALLED, str(ROOT)))
     return place
@@ -87,8 +89,12 @@ def analyze(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
         pytest.param(text(SYSTEM), (text(SOFTWARE),), 1.5, id="software"),
         pytest.param(text(SYSTEM), (text(USERS),), 3.0, id="cuda for several users"),  # 2.8
         pytest.param(text(SYSTEM), (text(SOFTWARE), text(USERS)), 1.8, id="software for several users"),  # 1.6
+        pytest.param(text(SYSTEM), (text(CLUSTER),), 2.5, id="cuda in a cluster"),  # as without
+        pytest.param(text(SYSTEM), (text(SOFTWARE), text(CLUSTER)), 2.0, id="software in a cluster"),
+        pytest.param(text(SYSTEM), (text(SOFTWARE), offered(text(CLUSTER))), 1.5, id="software among few machines"),
         pytest.param(text(USER), (), 6.5, id="user"),
         pytest.param(offered(text(USER)), (), 3.5, id="user with namespaces"),
+        pytest.param(text(STORE), (), 1.5, id="store"),
     ],
 )
 def test_exposure(unit: str, dropins: tuple[str, ...], most: float, tmp_path: Path) -> None:
@@ -114,7 +120,10 @@ def test_an_exposure_that_is_too_high_is_noticed(tmp_path: Path) -> None:
         pytest.param("--system", text(SYSTEM), (), id="cuda"),
         pytest.param("--system", text(SYSTEM), (text(SOFTWARE),), id="software"),
         pytest.param("--system", text(SYSTEM), (text(SOFTWARE), text(USERS)), id="software for several users"),
+        pytest.param("--system", text(SYSTEM), (text(SOFTWARE), offered(text(CLUSTER))), id="software in a cluster"),
+        pytest.param("--system", offered(text(STORE)), (), id="store"),
         pytest.param("--user", text(USER), (), id="user"),
+        pytest.param("--user", text(USER), (text(CLUSTER),), id="user in a cluster"),
         pytest.param("--user", offered(text(USER)), (), id="user with namespaces"),
     ],
 )
@@ -205,6 +214,47 @@ def test_several_users_need_no_more_than_this() -> None:
     }
     assert values(text(SYSTEM), "CapabilityBoundingSet") == [""], "to which the drop-in adds"
     assert values(text(SYSTEM), "SystemCallFilter")[0] == "@system-service", "so that what follows may allow more"
+
+
+def test_a_cluster_needs_no_more_than_this() -> None:
+    """Its drop-in opens the network to the service as far as that of the unit for GPUs is; read last, it wins."""
+    assert dict(re.findall(r"^(\w+)=(.*)", text(CLUSTER), re.MULTILINE)) == {
+        "Wants": "network-online.target",
+        "After": "network-online.target",
+        "EnvironmentFile": f"%E/jitc/{CLUSTER_FILE.removeprefix('jitc-')}",
+        "Environment": "JITC_PEER_CERTIFICATES=%E/jitc/peer",
+        "PrivateNetwork": "no",
+        "IPAddressDeny": "",
+        "RestrictAddressFamilies": values(text(SYSTEM), "RestrictAddressFamilies")[-1],
+    }
+    place = "jitc-proxyd.service.d/z-cluster.conf"
+    for page in (text(CLUSTER), text("README.md")):
+        assert place in page and sorted(["z-cluster.conf", "software.conf", "users.conf"])[-1] == "z-cluster.conf"
+
+
+def test_the_example_of_a_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every line is right, also those that are comments; each option of a cluster is there, or in the drop-in."""
+    lines = re.findall(r"^#?(JITC_\w+)=(.*)", text(CLUSTER_FILE), re.MULTILINE)
+    given = dict(lines) | {"JITC_PEER_CERTIFICATES": str(tmp_path), PASSWORD: "secret"}
+    for name in ("JITC_CLUSTER_CA", "JITC_CLUSTER_CERT", "JITC_CLUSTER_KEY"):
+        (tmp_path / "file").touch()
+        given[name] = str(tmp_path / "file")
+    assert given.keys() == {one.variable for one in CLUSTER_SETTINGS} | {PASSWORD} and len(lines) == len(dict(lines))
+    monkeypatch.setattr(os, "environ", {**os.environ, **given})
+    arguments = proxyd.parser().parse_args(["--device", "software"])
+    resolve_device_options(arguments, SERVICE_SETTINGS)
+    found = cluster_options(arguments)
+    assert found is not None and (found.node, found.peer_address) == ("n0", "10.0.0.1:7431")
+    active = dict(re.findall(r"^(JITC_\w+)=(.*)", text(CLUSTER_FILE), re.MULTILINE))
+    assert active.keys() == {"JITC_CLUSTER", "JITC_PEER_ADDRESS"}, "without which there is no node"
+
+
+def test_the_store_takes_its_command() -> None:
+    ((program, *words),) = commands(text(STORE))
+    assert program == f"{INSTALLED}/.venv/bin/jitc" and words[-1] == "${LISTEN}"
+    (listen,) = values(text(STORE), "Environment")
+    arguments = jitc.parser().parse_args([*words[:-1], listen.removeprefix("LISTEN=")])
+    assert arguments.listen == "127.0.0.1:29400"
 
 
 def test_both_services_live_alike() -> None:
