@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 include scripts/setup.mk
 include scripts/check.mk
 
-.PHONY: help demo test test-changed test-share test-all mutants third-party pytorch-tests soak ledger durations bench gpu-check
+.PHONY: help demo nodes-demo test test-changed test-share test-all mutants third-party pytorch-tests soak ledger durations bench gpu-check
 .PHONY: gpu-bundle wheel deb clean contracts
 # Results for `make ledger`, under the commit that they are of.
 RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
@@ -30,6 +30,13 @@ help: ## this list
 
 demo: build ## trains a small GPT, kills a GPU's proxy server twice, shows that nothing changed
 	@$(VENV)/bin/jitc demo $(DEMO)
+
+# Makes namespaces before it builds anything: without these nothing of it can run.
+nodes-demo: ## a job over two nodes, in namespaces, loses a worker on each and their link: needs root (NODES_DEMO: options)
+	@unshare --net --mount --pid --uts --fork true 2>/dev/null || \
+	  { echo "nodes-demo cannot run here: only root can make nodes of namespaces, and not in every container" >&2; exit 1; }
+	@$(MAKE) --no-print-directory build $(STAMPS)/cluster
+	@cd bench && $(abspath $(PY)) -m nodes.demo $(NODES_DEMO)
 
 COUNT = $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 SAMPLE ?= $(COUNT)/4
