@@ -114,7 +114,8 @@ class Service:
         for tenant, _ in begun:
             tenant.start()
         self.tenants.start()
-        self._membership.start(self.registry, self.keeper, self.own.over_nodes)
+        admin = AdminService(self.tenants.all, self.own.commands)  # for commands of other nodes
+        self._membership.start(self.registry, self.keeper, self.own.over_nodes, admin)
         self._health = self.backend.watch(self.tenants.unhealthy)
         if not sessions:
             self._listen()
@@ -297,10 +298,10 @@ class Service:
             return [tenant, *(others if sees_all else ())]
 
         rpc.add_node(tenant.node, server)
-        rpc.add_admin(AdminService(seen, tenant.commands), server)
-        coordinator = CoordinatorService(
-            tenant.registry, tenant.faults, fault=tenant.events.fault_reported, race=tenant.races.add
-        )
+        nodes = self._membership.commands if sees_all or tenant is self.own else None
+        rpc.add_admin(AdminService(seen, tenant.commands, nodes), server)
+        fault, race = tenant.events.fault_reported, tenant.races.add
+        coordinator = CoordinatorService(tenant.registry, tenant.faults, fault=fault, race=race)
         rpc.add_coordinator(coordinator, server)
 
     def _listen(self) -> None:

@@ -1,8 +1,9 @@
 """The streams from other nodes: their frames, written to this node's segments and board.
 
 Called by: the gRPC server of the bridge, which has admitted the caller by its certificate. Promises: a node has one
-stream, the newest; when it breaks, or brings what is no frame, all segments with ranks of that node are cut; frames of
-a stream that has been replaced are not written. An empty batch ends a stream of which nothing is missing (outgoing.py).
+stream, the newest, and takes the threads of few others; when it breaks, or brings what is no frame, all segments with
+ranks of that node are cut; frames of a stream that has been replaced are not written. An empty batch ends a stream of
+which nothing is missing (outgoing.py).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from ..common.printable import LINE, printable
 from ..common.rpc import refuse
 from .mirror import Malformed, Mirror
 
+#: Streams of one node that newer ones have replaced, and that have not ended by themselves yet.
+REPLACED_MOST = 2
 #: A reason is said again when a stream has lasted so long.
 QUIET_SECONDS = 1.0
 
@@ -48,6 +51,7 @@ class _Source:
         self.number, self.node = number, node
         self.lock = threading.Lock()
         self.newest: Any = None  # the context of the stream
+        self.replaced: list[Any] = []  # contexts of the streams before, until they have ended
         self.since = 0.0
         self.said = ""
 
@@ -115,11 +119,16 @@ class Incoming:
         with source.lock:
             before, source.newest, source.since = source.newest, context, time.monotonic()
             if before is not None:
+                source.replaced.append(before)
                 self._cut(source, f"node {source.node} has opened another stream")
+            surplus, source.replaced = source.replaced[:-REPLACED_MOST], source.replaced[-REPLACED_MOST:]
+        for one in surplus:
+            one.cancel()
 
     def _end(self, source: _Source, context: Any, end: _End) -> None:
         with source.lock:
             if source.newest is not context:
+                source.replaced = [one for one in source.replaced if one is not context]
                 return
             source.newest = None
             if end.code is None:

@@ -11,17 +11,20 @@ same entries at once, one succeeds and the other one looks again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
-from ..ranks.numbers import node_of
+from ..common.printable import printable
+from ..ranks.numbers import NODE_MOST, first_session, node_of
 from . import keys
 from .store.engine import Change, Entry
 
 #: Ranks of a communicator (SegmentHead::kMostRanks), and sessions of a job.
 RANKS_MOST, SESSIONS_MOST = 1024, 4096
 _TEXT_MOST = 200
+#: As many as the messages have room for that carry it.
+_EPOCH_MOST = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,15 @@ class Meeting:
     def decoded(cls, key: str, entry: Entry) -> Meeting:
         """Raises keys.Malformed."""
         found = keys.decoded(key, entry)
-        ranks, seats, ends = found.get("ranks"), found.get("seats"), found.get("ends")
-        if not isinstance(ranks, int) or not 0 < ranks <= RANKS_MOST:
+        ranks, released = found.get("ranks"), found.get("released")
+        if not _is_within(ranks, 1, RANKS_MOST):
             raise _malformed(key)
-        released = found.get("released")
-        if not isinstance(released, list) or not all(isinstance(one, int) for one in released):
+        if not isinstance(released, list) or not all(_is_within(one, 1, NODE_MOST) for one in released):
             raise _malformed(key)
-        return cls(ranks, _numbered(key, seats, int, ranks), _numbered(key, ends, str, ranks), frozenset(released))
+        seats = _numbered(key, found.get("seats"), _is_session, ranks)
+        ends = _numbered(key, found.get("ends"), lambda why: isinstance(why, str), ranks)
+        ends = {rank: printable(why, _TEXT_MOST) for rank, why in ends.items()}
+        return cls(ranks, seats, ends, frozenset(released))
 
 
 @dataclass(frozen=True)
@@ -87,9 +92,9 @@ class JobEntry:
         """Raises keys.Malformed."""
         found = keys.decoded(key, entry)
         sessions, epoch = found.get("sessions"), found.get("epoch")
-        if not isinstance(sessions, list) or len(sessions) > SESSIONS_MOST or not isinstance(epoch, int):
+        if not isinstance(sessions, list) or len(sessions) > SESSIONS_MOST or not _is_within(epoch, 0, _EPOCH_MOST):
             raise _malformed(key)
-        if not all(isinstance(one, int) for one in sessions):
+        if not all(_is_session(one) for one in sessions):
             raise _malformed(key)
         return cls(frozenset(sessions), epoch)
 
@@ -110,10 +115,12 @@ def connecting(
 ) -> list[Change]:  # fmt: skip
     """Returns the changes after which one job has all these sessions; none if one has them already.
 
-    jobs: all entries by name, with their revisions. The name that is first in order stays."""
+    jobs: all entries by name, with their revisions; 0: the store has lost it. The name that is first in order stays."""
     touched = {name: one for name, one in jobs.items() if one[0].sessions & set(sessions)}
-    if len(touched) == 1 and next(iter(touched.values()))[0].sessions >= set(sessions):
-        return []
+    if len(touched) == 1:
+        [(there, revision)] = touched.values()
+        if revision and there.sessions >= set(sessions):
+            return []
     name = min(touched, default=job_name(sessions))
     union = frozenset(sessions).union(*(one.sessions for one, _ in touched.values()))
     epoch = max((one.epoch for one, _ in touched.values()), default=0)
@@ -153,10 +160,18 @@ def _texts(numbered: Mapping[int, Any]) -> dict[str, Any]:
     return {str(number): value for number, value in sorted(numbered.items())}
 
 
-def _numbered(key: str, found: Any, kind: type, ranks: int) -> dict[int, Any]:
+def _is_within(value: Any, least: int, most: int) -> TypeGuard[int]:
+    return type(value) is int and least <= value <= most
+
+
+def _is_session(value: Any) -> bool:
+    return _is_within(value, first_session(1) + 1, first_session(NODE_MOST + 1) - 1)
+
+
+def _numbered(key: str, found: Any, is_right: Callable[[Any], bool], ranks: int) -> dict[int, Any]:
     if not isinstance(found, dict) or len(found) > ranks:
         raise _malformed(key)
-    if not all(rank.isascii() and rank.isdigit() and isinstance(value, kind) for rank, value in found.items()):
+    if not all(rank.isascii() and rank.isdigit() and is_right(value) for rank, value in found.items()):
         raise _malformed(key)
     read = {int(rank[:10]): value for rank, value in found.items()}
     if any(rank >= ranks for rank in read):

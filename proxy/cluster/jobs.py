@@ -2,21 +2,35 @@
 
 Called by: meetings.py (what has to be in the store), ranks/ (who recovers a session, and in which epoch). Promises: a
 session whose job is on this node alone is led here, and the store is not asked; a node that is not sure to lead gets no
-epoch; two calls never return one epoch of a job; followers are called without a lock.
+epoch; two calls never return one epoch of a job; followers are called without a lock; a job that the store has lost
+stays a job here, with its epoch, and is written again.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from ..common.complaints import Complaints
 from ..ranks.numbers import node_of
 from . import keys
 from .entries import JobEntry, connecting, job_key, leader_key, leaving
+from .peers.names import is_name
 from .ranks.leadership import NotLeader
-from .store.engine import Campaign, Change, Engine, Leading, NotLeading, Registration, State, StoreError, Swapped, Watch
+from .store.engine import (
+    Campaign,
+    Change,
+    Engine,
+    Leading,
+    NotLeading,
+    Registration,
+    State,
+    StoreError,
+    Swapped,
+    Unknown,
+    Watch,
+)
 
 #: Time for an epoch, for which the store may be asked again and again; and between tries.
 EPOCH_SECONDS, TRY_SECONDS = 10.0, 0.1
@@ -29,7 +43,7 @@ class Jobs:
         """number: this node's; name_of: returns the name of the node with a number."""
         self._engine, self._node, self._number, self._name_of = engine, node, number, name_of
         self._lock = threading.Lock()
-        self._jobs: dict[str, tuple[JobEntry, int]] = {}  # by name, with revisions
+        self._jobs: dict[str, tuple[JobEntry, int]] = {}  # by name, with revisions; 0: the store has lost it
         self._revision = 0  # of the store, as of when they were read
         self._leaders: dict[str, str] = {}
         self._campaigns: dict[str, Campaign] = {}
@@ -59,7 +73,7 @@ class Jobs:
     # -- questions --------------------------------------------------------------------------------
 
     def entries(self) -> dict[str, tuple[JobEntry, int]]:
-        """Returns all jobs over nodes by name, each with the revision that it has in the store."""
+        """Returns all jobs over nodes by name, each with the revision that it has in the store; 0: it has lost it."""
         with self._lock:
             return dict(self._jobs)
 
@@ -108,7 +122,7 @@ class Jobs:
                 return epoch
             if time.monotonic() >= deadline:
                 raise StoreError("the store gives no epoch: it does not say whether it has written it")
-            self._refresh(name)
+            self._refresh_all()
             self._pause.wait(TRY_SECONDS)
 
     # -- changes ----------------------------------------------------------------------------------
@@ -137,22 +151,11 @@ class Jobs:
         campaign = self._campaigns.get(name)
         return campaign is not None and campaign.leads
 
-    def _refresh(self, name: str) -> None:
-        """Reads one entry anew. Raises StoreError."""
-        key = job_key(name)
-        entry = self._engine.get(key)
-        with self._lock:
-            if entry is None:
-                self._jobs.pop(name, None)
-            elif entry.revision > self._jobs.get(name, (None, 0))[1]:
-                self._jobs[name] = JobEntry.decoded(key, entry), entry.revision
-                self._revision = max(self._revision, entry.revision)
-
     def _refresh_all(self) -> None:
         self._see_jobs(self._engine.list(keys.JOBS))
 
     def _see_jobs(self, state: State) -> None:
-        found = {}
+        found: dict[str, tuple[JobEntry, int]] = {}
         for name, entry in keys.below(state, keys.JOBS).items():
             try:
                 found[name] = JobEntry.decoded(job_key(name), entry), entry.revision
@@ -161,15 +164,46 @@ class Jobs:
         with self._lock:
             if state.revision < self._revision:
                 return  # read before what is known by now
+            for name in found.keys() & self._jobs.keys():
+                self._keep_epoch(name, found)
+            lost = self._lost(found, state.begun)
+            found |= lost
             changed, self._jobs, self._revision = found != self._jobs, found, state.revision
         if changed:
             self._campaign()
             self._call_followers()
+        for one, _ in lost.values():
+            self._write_again(one)
+
+    def _keep_epoch(self, name: str, found: dict[str, tuple[JobEntry, int]]) -> None:
+        """No epoch comes twice, also in a store that has older data again. Requires the lock."""
+        (one, revision), (known, _) = found[name], self._jobs[name]
+        found[name] = JobEntry(one.sessions, max(one.epoch, known.epoch)), revision
+
+    def _lost(self, found: Mapping[str, tuple[JobEntry, int]], begun: int) -> dict[str, tuple[JobEntry, int]]:
+        """Returns the jobs of this node that the store has lost, and nobody has written again so far. Requires the
+        lock."""
+        there = [one.sessions for one, _ in found.values()]
+        gone = {name: one for name, (one, revision) in self._jobs.items() if revision <= begun and name not in found}
+        return {
+            name: (one, 0)
+            for name, one in gone.items()
+            if self._has(one) and not any(one.sessions <= others for others in there)
+        }
+
+    def _write_again(self, one: JobEntry) -> None:
+        """Writes a lost job; another node may do that at the same time, which the watch shows. Raises StoreError."""
+        changes = connecting(self.entries(), one.sessions)
+        if changes and isinstance(outcome := self._engine.compare_and_swap(changes), Unknown):
+            raise StoreError(outcome.why)
 
     def _see_leaders(self, state: State) -> None:
         found = {}
         for name, entry in keys.below(state, keys.LEADERS).items():
-            found[name] = entry.value.decode(errors="replace")
+            if is_name(leader := entry.value.decode(errors="replace")):
+                found[name] = leader
+            else:
+                self._complaints.of(keys.Malformed(f"{leader_key(name)} in the store names no node; remove it"))
         with self._lock:
             changed, self._leaders = found != self._leaders, found
         if changed:

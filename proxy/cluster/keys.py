@@ -13,6 +13,8 @@ from .store.engine import Entry, State
 
 #: Nodes whose services run now, under their leases; numbers of all nodes that there have ever been; the newest of them.
 NODES, NUMBERS, LAST_NUMBER = "nodes/", "numbers/", "last-number"
+#: The name of the store, by which a service knows it again.
+STORE = "store"
 #: Communicators with ranks on several nodes, or whose ranks have not all come; jobs over nodes; and who leads each.
 COMMUNICATORS, JOBS, LEADERS = "communicators/", "jobs/", "leaders/"
 

@@ -18,6 +18,7 @@ from jitc.v1 import bridge_pb2, peer_pb2
 
 from ..bridge.slots import MirrorSlots
 from ..common import paths
+from ..common.complaints import Complaints
 from ..common.config import ClusterOptions, Config
 from ..common.executor import ExecutorError, Shared
 from ..keeper import names
@@ -27,8 +28,10 @@ from ..keeper.log import Log
 from ..node.registry import Registry
 from ..node.workers import environment
 from .bridge_process import BridgeProcess
+from .commands import Admin, Commands
 from .here import OfRegistry
 from .jobs import Jobs
+from .lasting import Lasting
 from .links import SegmentLinks
 from .meetings import Meetings
 from .nodes import CannotJoin, NodeRecord, Nodes
@@ -56,13 +59,16 @@ class Member:
     """A node that is in its cluster. Raises CannotJoin."""
 
     def __init__(
-        self, engine: Engine, config: Config, log: Log, registry: Registry, *, keeper: Keeper, over_nodes: JobsOverNodes
+        self, engine: Engine, config: Config, log: Log, registry: Registry, *, keeper: Keeper,
+        over_nodes: JobsOverNodes, commands: Commands, admin: Admin,
     ) -> None:  # fmt: skip
         """log, over_nodes: of the service's own user."""
         options, number = config.cluster, config.node_number
         assert options is not None
-        self._registry, self._log, self._over_nodes = registry, log, over_nodes
+        self._registry, self._log, self._over_nodes, self._commands = registry, log, over_nodes, commands
+        self._complaints = Complaints("the links to other nodes")
         self._credentials = _credentials(options)
+        self._lasting = Lasting(engine, log, options.node, number, options.store)
         self.nodes = Nodes(engine, options.node, self._nodes_changed)
         self.jobs = Jobs(engine, options.node, number, self.nodes.name_of)
         self.peers = Peers(self._credentials, self.nodes.renew)
@@ -79,13 +85,15 @@ class Member:
             cut=functools.partial(_cut, keeper, registry.shared),
         )  # fmt: skip
         self.meetings = Meetings(engine, number, here, self.jobs, self.links)
-        self._server = self._listen(options)
+        self._server = self._listen(options, admin)
         try:
             self._enter(options, number)
         except BaseException:
             self._server.stop()
+            self._lasting.close()
             self.nodes.stop()
             raise
+        commands.join(self.nodes, self.peers)
         over_nodes.joining.join(self.jobs, self.peers, self._suspected, self._begin_epoch)
         here.follow(self.meetings.wake)
         registry.mirror_slots = self.links.slots_of
@@ -107,11 +115,12 @@ class Member:
 
     # -- parts ------------------------------------------------------------------------------------
 
-    def _listen(self, options: ClusterOptions) -> PeerServer:
+    def _listen(self, options: ClusterOptions, admin: Admin) -> PeerServer:
         """Raises CannotJoin."""
         service = PeerService(self.beats.answer)
         assert self._over_nodes.methods is not None, "the tenant begins first"
         self._over_nodes.methods.install(service)
+        self._commands.install(service, admin)
         try:
             return PeerServer(options.peer_address, self._credentials, self.nodes.certificate_of, service.add)
         except CannotListen as error:
@@ -120,6 +129,7 @@ class Member:
     def _enter(self, options: ClusterOptions, number: int) -> None:
         """Raises CannotJoin."""
         shown = self._credentials.identity.hash
+        self._lasting.begin(has_jobs=bool(self._registry.sessions))
         own = NodeRecord(number, options.peer_address, options.bridge_address, shown, _numbers(versions()))
         self.nodes.start(own, self._log.get(_LEASE) or "")
         self.jobs.start(self.nodes.registration)
@@ -127,13 +137,18 @@ class Member:
     def _end_threads(self) -> None:
         self._registry.communicators.changed = lambda: None
         self._over_nodes.joining.leave()
+        self._commands.leave()
         with ExitStack() as ends:
             for one in (self.jobs.close, self.meetings.close, self.peers.close, self.beats.stop, self._server.stop):
                 ends.callback(one)
+            ends.callback(self._lasting.close)
 
     def _nodes_changed(self) -> None:
         for name, one in self.nodes.others().items():
-            self.peers.link(name, one.peer, one.certificate)
+            try:
+                self.peers.link(name, one.peer, one.certificate)
+            except ValueError as error:  # there are too many
+                self._complaints.of(error)
             self._over_nodes.node_changed(name)
         self.meetings.wake()
 

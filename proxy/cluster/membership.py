@@ -22,6 +22,7 @@ from ..node.registry import Registry
 from .nodes import CannotJoin, claimed_number
 
 if TYPE_CHECKING:
+    from .commands import Admin, Commands
     from .member import Member
     from .ranks.assembly import JobsOverNodes
     from .store.engine import Engine
@@ -34,7 +35,7 @@ _never = threading.Event()
 
 
 class Membership:
-    """A service's, which may be that of no cluster. Raises CannotJoin, ValueError."""
+    """A service's, which may be that of no cluster. Raises CannotJoin."""
 
     def __init__(self, config: Config, log: Log) -> None:
         """log: of the service's own user."""
@@ -42,22 +43,30 @@ class Membership:
         self._engine: Engine | None = None
         self._member: Member | None = None
         self._ended = threading.Event()
+        self._said = ""
         self._make: Callable[[], Member] | None = None
         self._thread = threading.Thread(target=self._try, name="jitc-member", daemon=True)
         #: With this node's number.
         self.config = config
+        #: The way of this node's commands to other nodes; None: there are none.
+        self.commands: Commands | None = None
         if config.cluster is not None:
-            self.config = replace(config, node_number=self._number(config.cluster))
+            from .commands import Commands
 
-    def start(self, registry: Registry, keeper: Keeper, over_nodes: JobsOverNodes | None) -> None:
-        """Becomes a member. over_nodes: of the service's own user, who has begun. Raises CannotJoin if that cannot be,
-        and no program is served yet."""
-        if self._engine is None or over_nodes is None:
+            self.config = replace(config, node_number=self._number(config.cluster))
+            self.commands = Commands()
+
+    def start(self, registry: Registry, keeper: Keeper, over_nodes: JobsOverNodes | None, admin: Admin) -> None:
+        """Becomes a member. over_nodes: of the service's own user, who has begun; admin: answers commands of other
+        nodes. Raises CannotJoin if that cannot be, and no program is served yet."""
+        if self._engine is None or over_nodes is None or self.commands is None:
             return
         from .member import Member
 
         made = functools.partial(Member, self._engine, self.config, self._log, registry)
-        self._make = functools.partial(made, keeper=keeper, over_nodes=over_nodes)
+        self._make = functools.partial(
+            made, keeper=keeper, over_nodes=over_nodes, commands=self.commands, admin=admin
+        )  # fmt: skip
         try:
             self._begin()
         except CannotJoin as error:
@@ -80,7 +89,10 @@ class Membership:
         from .store.locations import store_options
         from .store.opening import open_engine
 
-        self._engine = open_engine(options.store, store_options(options))
+        try:
+            self._engine = open_engine(options.store, store_options(options))
+        except ValueError as error:  # of a file for the store
+            raise CannotJoin(str(error)) from None
         try:
             number: int = self._log.get(_NUMBER) or claimed_number(self._engine, options.node, self._say, _never.wait)
         except BaseException:
@@ -100,8 +112,11 @@ class Membership:
             except CannotJoin as error:
                 self._complain(error)
 
-    def _complain(self, error: Exception) -> None:
-        self._say(f"is not in its cluster: {error}")
+    def _complain(self, error: CannotJoin) -> None:
+        """Says why, once for each reason."""
+        if str(error) != self._said:
+            self._said = str(error)
+            self._say(f"is not in its cluster: {error}")
 
     def _say(self, text: str) -> None:
         name = self.config.cluster.node if self.config.cluster is not None else ""

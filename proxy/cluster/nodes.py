@@ -1,27 +1,35 @@
 """The nodes of the cluster: this one's entry in the store, and those of the others.
 
-Called by: member.py, which assembles what a node has of its cluster. Promises: a node's number is its own for ever,
-also after a restart; a name is served once at a time; who is told of a change has the newest table; an entry that
-cannot be read concerns its own node alone.
+Called by: member.py, which assembles what a node has of its cluster. Promises: a node's number is its own, also after a
+restart, and no number is given twice while a job has sessions of it; a name is served once at a time; who is told of a
+change has the newest table; an entry that cannot be read concerns its own node alone.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from ..ranks.numbers import NODE_MOST
+from ..common.printable import printable
+from ..ranks.numbers import NODE_MOST, node_of
 from . import keys
+from .entries import JobEntry, Meeting
+from .peers.names import is_name
 from .store.engine import Change, Engine, Entry, Held, Lost, Registration, State, StoreError, Swapped, Taken, Watch
 
 #: Time for the store to answer when a service begins, and between tries.
 BEGIN_SECONDS, TRY_SECONDS = 30.0, 0.5
 #: Time for the store to show another certificate.
 RENEW_SECONDS = 2.0
+#: Characters of an address, or of what else a node says of itself.
+_TEXT_MOST = 300
+
+T = TypeVar("T")
 
 
 class CannotJoin(Exception):
@@ -46,21 +54,32 @@ class NodeRecord:
         """Raises keys.Malformed."""
         found = keys.decoded(key, entry)
         types: dict[str, type] = {"number": int, "peer": str, "bridge": str, "certificate": str, "versions": dict}
-        right = all(isinstance(found.get(name), kind) for name, kind in types.items())
-        if not right or not 0 < found["number"] <= NODE_MOST:
+        right = is_name(key.removeprefix(keys.NODES)) and all(type(found.get(name)) is types[name] for name in types)
+        if not (right and 0 < found["number"] <= NODE_MOST and all(map(_is_short, found.values()))):
             raise keys.Malformed(f"{key} in the store does not describe a node; another version of jitc wrote it")
         return cls(**{name: found[name] for name in types})
+
+
+def _is_short(value: Any) -> bool:
+    return not isinstance(value, str) or (len(value) <= _TEXT_MOST and value.isprintable())
 
 
 def claimed_number(engine: Engine, name: str, say: Callable[[str], None], wait: Callable[[float], Any]) -> int:
     """Returns the node's number, a new one the first time. Waits for the store for a while, which `say` is told once.
 
     Raises CannotJoin."""
-    deadline, told = time.monotonic() + BEGIN_SECONDS, False
+    return ask(lambda: _claim(engine, name), BEGIN_SECONDS, say, wait)
+
+
+def ask(question: Callable[[], T], seconds: float, say: Callable[[str], None], wait: Callable[[float], Any]) -> T:
+    """Asks the store again and again, for so many seconds, until there is an answer that is neither 0 nor empty.
+
+    question: may raise StoreError and Malformed. Raises CannotJoin."""
+    deadline, told = time.monotonic() + seconds, False
     while True:
         try:
-            if number := _claim(engine, name):
-                return number
+            if answer := question():
+                return answer
             trouble = "its answers are not sure"
         except StoreError as error:
             trouble = str(error)
@@ -69,22 +88,47 @@ def claimed_number(engine: Engine, name: str, say: Callable[[str], None], wait: 
         if time.monotonic() >= deadline:
             raise CannotJoin(f"this service cannot join its cluster: {trouble}")
         if not told:
-            say(f"waits up to {BEGIN_SECONDS:.0f} s for the cluster's store: {trouble}")
+            say(f"waits up to {seconds:.0f} s for the cluster's store: {trouble}")
             told = True
         wait(TRY_SECONDS)
 
 
 def _claim(engine: Engine, name: str) -> int:
-    """Returns the node's number; 0: ask again. Raises StoreError, Malformed."""
+    """Returns the node's number; 0: ask again. Raises StoreError, Malformed.
+
+    No number twice for sessions that others may take for one: so a node has another number than before where jobs have
+    sessions of that one, which ended without a word, or if another node came first after the store was wiped."""
     own = f"{keys.NUMBERS}{name}"
-    if number := keys.number_in(own, engine.get(own), NODE_MOST):
+    there, last, used = engine.get(own), engine.get(keys.LAST_NUMBER), _used(engine, name)
+    number = keys.number_in(own, there, NODE_MOST)
+    if number and number not in used:
         return number
-    last = engine.get(keys.LAST_NUMBER)
     number = keys.number_in(keys.LAST_NUMBER, last, NODE_MOST - 1) + 1
+    while number in used:
+        number += 1
     value = str(number).encode()
-    counted = Change(keys.LAST_NUMBER, last.revision if last is not None else 0, value)
-    outcome = engine.compare_and_swap([counted, Change(own, 0, value)])
-    return number if isinstance(outcome, Swapped) else 0
+    changes = [
+        Change(key, entry.revision if entry is not None else 0, value)
+        for key, entry in ((keys.LAST_NUMBER, last), (own, there))
+    ]
+    return number if isinstance(engine.compare_and_swap(changes), Swapped) else 0
+
+
+def _used(engine: Engine, name: str) -> set[int]:
+    """Returns the numbers of the other nodes whose services run, and of all that have sessions in jobs. Raises
+    StoreError."""
+    found = set[int]()
+    for other, entry in keys.below(engine.list(keys.NODES), keys.NODES).items():
+        with contextlib.suppress(keys.Malformed):
+            if other != name:
+                found.add(NodeRecord.decoded(f"{keys.NODES}{other}", entry).number)
+    for key, entry in engine.list(keys.JOBS).entries.items():
+        with contextlib.suppress(keys.Malformed):
+            found |= {node_of(session) for session in JobEntry.decoded(key, entry).sessions}
+    for key, entry in engine.list(keys.COMMUNICATORS).entries.items():
+        with contextlib.suppress(keys.Malformed):
+            found |= {node_of(session) for session in Meeting.decoded(key, entry).seats.values()}
+    return found
 
 
 class Nodes:
@@ -96,6 +140,7 @@ class Nodes:
         self._lock = threading.Condition()
         self._known: dict[str, NodeRecord] = {}
         self._last: dict[str, NodeRecord] = {}  # also of nodes that have no entry now
+        self._names: dict[int, str] = {}  # of all numbers that were seen
         self._told: set[str] = set()  # keys that cannot be read
         self._taken: Entry | None = None
         self._trouble = ""
@@ -153,9 +198,9 @@ class Nodes:
         return found.certificate if found is not None else None
 
     def name_of(self, number: int) -> str:
-        """Returns the name of the node with this number."""
+        """Returns the name of the node that has this number, or has had it."""
         with self._lock:
-            return next((name for name, one in self._last.items() if one.number == number), f"number {number}")
+            return self._names.get(number, f"number {number}")
 
     def stop(self) -> None:
         """Takes this node out of the cluster."""
@@ -191,12 +236,14 @@ class Nodes:
     def _registered(self, event: Held | Lost | Taken) -> None:
         with self._lock:
             before, self._taken = self._taken, event.by if isinstance(event, Taken) else None
-            self._trouble = event.why if isinstance(event, Lost) else ""
+            lost, self._trouble = self._trouble, event.why if isinstance(event, Lost) else ""
             self._lock.notify_all()
         if isinstance(event, Lost):
             self._say("has lost its place in the cluster for now", event.why)
         elif isinstance(event, Taken) and before is None:
             self._say("waits for its place in the cluster", self._whose())
+        elif isinstance(event, Held) and lost:
+            self._say("has its place in the cluster again", "its lease has been renewed")
 
     def _say(self, what: str, why: str) -> None:
         print(f"jitc-proxyd: node {self.name} {what}: {why}", file=sys.stderr, flush=True)
@@ -205,18 +252,30 @@ class Nodes:
         known = {}
         for name, entry in keys.below(state, keys.NODES).items():
             try:
-                known[name] = NodeRecord.decoded(f"{keys.NODES}{name}", entry)
+                known[name] = self._decoded(name, entry)
+                self._told.discard(name)
             except keys.Malformed as error:
                 if name not in self._told:
                     self._told.add(name)
-                    self._say("leaves another one out", str(error))
+                    self._say("leaves another one out", printable(str(error)))
         with self._lock:
             if known == self._known:
                 return
             self._known = known
             self._last |= known
+            self._names |= {one.number: name for name, one in known.items()}
             self._lock.notify_all()
         self._changed()
+
+    def _decoded(self, name: str, entry: Entry) -> NodeRecord:
+        """Raises Malformed."""
+        found = NodeRecord.decoded(f"{keys.NODES}{name}", entry)
+        if name != self.name and self._own is not None and found.number == self._own.number:
+            raise keys.Malformed(
+                f"node {name} has the number of this one, {found.number}, as after a store was wiped; end the jobs of "
+                "one of the two, and its service, and start that again"
+            )
+        return found
 
     def _end_watch(self) -> None:
         if self._watch is not None:

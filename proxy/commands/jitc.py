@@ -25,6 +25,7 @@ from .options import FAILED, CommandError, complain, new_file, number
 from .parser import Parser, examples, without_a_command
 from .questions.command import add_gpu, add_inject, add_questions, with_json
 from .settings.service import add_device_options
+from .store import add_store
 from .support.command import add_support_bundle
 
 
@@ -118,6 +119,7 @@ def parser() -> Parser:
     for add in (
         _add_run,
         _add_demo,
+        add_store,
         add_questions,
         add_gpu,
         add_cluster,

@@ -17,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from .. import environment_of_programs
 from ..keeper.claim.socket_lock import PATH_LIMIT
 from .installed import preload
 from .options import RACES, USAGE, CommandError, program_words, shown
@@ -99,7 +100,7 @@ def environment(socket: str, library: Path, known_fixes: bool = False) -> dict[s
     before = os.environ.get("LD_PRELOAD", "")
     fixes = {"JITC_KNOWN_FIXES": "1"} if known_fixes else {}
     preloaded = {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
-    return dict(os.environ) | {"JITC_SOCKET": socket} | preloaded | fixes
+    return environment_of_programs() | {"JITC_SOCKET": socket} | preloaded | fixes
 
 
 class _Child:

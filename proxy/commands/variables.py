@@ -62,15 +62,20 @@ VARIABLES = (
     ),
     Variable(
         ("XDG_CONFIG_HOME",),
-        "`jitc cluster`, `jitc-proxyd`",
+        "`jitc cluster`, `jitc doctor`, `jitc-proxyd`",
         "users other than root: the folder of [certificates of nodes](#certificates-of-nodes), below its `jitc`",
     ),
     Variable(
         ("JITC_CLUSTER_PASSWORD",),
-        "`jitc-proxyd`",
+        "`jitc-proxyd`, `jitc doctor`, `jitc cluster show`",
         "the password of `--cluster-user`, which a command line would show to everybody",
     ),
     Variable(("CXX",), "programs, `jitc`, `jitc-proxyd`", "the compiler for them"),
+    Variable(
+        ("GRPC_VERBOSITY",),
+        "`jitc`, `jitc-proxyd`",
+        "what gRPC prints by itself (`ERROR`; `INFO`: also each connection that ends); not that of programs",
+    ),
     Variable(("JITC_KNOWN_FIXES",), "programs", "the same as `jitc run --known-fixes`", "1"),
     Variable(
         ("JITC_STORE_PER_ATTEMPT",),
@@ -105,8 +110,8 @@ VARIABLES = (
     ),
     Variable(
         ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "FDSTORE"),
-        "`jitc-proxyd`",
-        "readiness and signs of life for systemd, and descriptors for its store",
+        "`jitc-proxyd`, `jitc store`",
+        "readiness, and of `jitc-proxyd` signs of life, for systemd, and descriptors for its store",
     ),
     Variable(("LISTEN_FDS", "LISTEN_PID"), "`jitc-proxyd`", "the listening socket that systemd has made"),
     Variable(("NO_COLOR", "TERM", "COLUMNS", "LINES"), "`jitc`", "[tables and colour](#on-a-terminal)"),

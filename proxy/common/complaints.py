@@ -35,6 +35,9 @@ class Complaints:
         self._said: dict[str, float] = {}  # when
 
     def of(self, error: BaseException) -> None:
+        """Prints the line, unless who raised the exception has said so, or soon will (`reported`)."""
+        if getattr(error, "reported", False):
+            return
         frames = traceback.extract_tb(error.__traceback__)
         where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
         text = printable(f"{type(error).__name__}: {error}") + where

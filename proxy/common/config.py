@@ -83,6 +83,11 @@ class Config(ServiceOptions):
         return {name: str(int(value) if isinstance(value, bool) else value) for name, value in values.items()}
 
     @property
+    def node(self) -> str:
+        """Returns the name of this node; empty: the service is in no cluster."""
+        return self.cluster.node if self.cluster is not None else ""
+
+    @property
     def keeps_idle(self) -> bool:
         """Returns whether a worker waits on each GPU for the next program: not where it could be any user's."""
         return not self.users

@@ -116,7 +116,7 @@ class RankTimes:
         replays = [one.end for one in spans if one.phase == "replay"]
         caught_up = max(replays, default=end)  # the rank computes from then on
         return model.RankTimes(
-            session=number, name=session.label(), rank=session.rank, gpu=session.gpu, lost=lost,
+            session=number, name=session.label(), rank=session.rank, node=session.node, gpu=session.gpu, lost=lost,
             computed=_rounded(max(0.0, stopped - self._computed[number])), stopped=_rounded(stopped - began),
             waited=_rounded(max(0.0, caught_up - stopped - _covered(spans))),
             spans=[

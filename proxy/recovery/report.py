@@ -105,6 +105,7 @@ def describe(recovery: Recovery, proof: model.Proof) -> dict[str, Any]:
         message="; ".join(incident.messages),
         gpu=incident.gpus[0] if incident.gpus else None,
         gpus=incident.gpus,
+        places=[model.Place(node=node, gpu=gpu) for node, gpu in incident.places],
         culprits=list(incident.culprits),
         decision=decision.kind.value if decision else "none",
         boundary=decision.boundary if decision else None,

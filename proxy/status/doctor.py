@@ -12,7 +12,7 @@ class Check:
     """One point that was looked at."""
 
     name: str = model.says("its name, unique in its group")
-    group: str = model.says("`system`, `gpu`, `installation`, `program`, `service` or `storage`")
+    group: str = model.says("`system`, `gpu`, `installation`, `storage`, `program`, `service` or `cluster`")
     verdict: str = model.says("`good`, `bad` or `unknown`")
     says: str = model.says("what was seen, in one line")
     remedy: str = model.says("what to do if it is not good; empty: nothing")

@@ -57,12 +57,18 @@ class SessionStatus:
         "connect"
     )
     user: str = says("name of the user whose program it is, otherwise the number")
+    node: str = says("name of its node; empty: the service is in no cluster")
+    other_nodes: list[str] = says("names of the other nodes that have ranks of its job")
     worker_pid: int | None = says("process number of its worker; null: none now")
     rank: int = says("rank in the job, -1 if the launcher did not set it")
     world_size: int = says("number of ranks of the job, 0 if the launcher did not set it")
     host: int = says("the GPU that serves it: not its own while that is lost")
     state: str = says("`opening`, `serving`, `fenced`, `lost`, `held` or `failed`")
     waiting_for: str = says("what it waits for, such as `communicator of 4 ranks: rank 2, 3 missing`")
+    trouble: str = says(
+        "why its job cannot be recovered at present, as far as its node knows: a node that cannot be reached, a store "
+        "that gives no epoch, or no node that leads the job; empty: nothing is known"
+    )
     boundary: int = says("the newest boundary that was made")
     journal_bytes: int = says("used size of its journal", BYTES)
     memory_used: int = says("its device memory", BYTES)
@@ -93,6 +99,7 @@ class GpuStatus:
     """A GPU as programs see it, or a spare one."""
 
     index: int = says("its number, as in `--gpu`")
+    node: str = says("name of its node; empty: the service is in no cluster")
     device: str = says("kind of device: `software` or `cuda`")
     name: str = says("name of the device")
     physical: int = says("number of the physical GPU: GPUs with the same number share one")
@@ -116,10 +123,20 @@ class Copies:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Status:
-    """The document of `jitc status --json`."""
+class Asked:
+    """A node that `--all-nodes` has asked."""
 
-    gpus: list[GpuStatus] = says("GPUs of the node")
+    node: str = says("its name")
+    trouble: str = says("why it does not answer; empty: it has answered")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """The document of `jitc status --json`. That of several nodes has the GPUs of all that answer, the sum of their
+    copies, and the newest start."""
+
+    gpus: list[GpuStatus] = says("GPUs of the node, or of all nodes")
     copies: Copies = says("host memory for copies of live device memory")
     shuffle: int = says("the seed of `--shuffle`, 0: nothing is shuffled")
     started: float = says("when this service started; one that takes over running jobs starts anew", TIME)
+    nodes: list[Asked] = says("nodes that were asked; empty without `--all-nodes`")

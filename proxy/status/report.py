@@ -10,11 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from .model import BYTES, SECONDS, TIME, says
+from .node import Asked
 
 
 def _user(whose: str) -> Any:
     """Describes the user of an event, whom the Admin service fills in: its sources know no other user."""
     return says(f"name of the user whose {whose}, otherwise the number", default="")
+
+
+def _node() -> Any:
+    """Describes the node that tells of an event, which the Admin service fills in, too."""
+    return says("name of the node that tells of it; empty: the service is in no cluster", default="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +60,14 @@ class Standing:
     reached: int = says("number of optimizer steps that it has reached")
     reserves: list[int] = says("boundaries of which it has copies of everything")
     kept: list[int] = says("all boundaries that it keeps; 0 is the start")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A GPU of a node."""
+
+    node: str = says("name of the node; empty: the service is in no cluster")
+    gpu: int = says("number of the GPU there")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +112,7 @@ class RankTimes:
     session: int = says("its number")
     name: str = says("name of the rank, for users")
     rank: int = says("rank in the job, -1: unknown")
+    node: str = says("name of its node; empty: the service is in no cluster")
     gpu: int = says("its own GPU")
     lost: bool = says("its device memory was lost")
     computed: float = says("time from its start, or its last recovery, until it was stopped", SECONDS)
@@ -115,10 +130,12 @@ class Recovery:
     time: float = says("when it was reported", TIME)
     job: str = says("job whose ranks were recovered")
     user: str = _user("job it is")
+    node: str = _node()
     cause: str = says("the detected fault, such as `worker-death`")
     message: str = says("message of the device or the library, if there is one")
     gpu: int | None = says("the first of `gpus`")
     gpus: list[int] = says("GPUs on which the faults were noticed")
+    places: list[Place] = says("the same, with their nodes")
     culprits: list[str] = says("ranks that hung, or that others waited for")
     decision: str = says("`roll-back`, `roll-forward` or `none`")
     boundary: int | None = says("boundary that it led to; the largest if sessions have different ones")
@@ -160,6 +177,7 @@ class Validation:
 
     time: float = says("time of the verdict", TIME)
     user: str = _user("job it is")
+    node: str = _node()
     gpus: list[int] = says("GPUs of the job")
     sessions: list[str] = says("names of the ranks, for users")
     step: int = says("the optimizer step before which memory was compared")
@@ -192,6 +210,7 @@ class Divergence:
     time: float = says("time of the detection", TIME)
     job: str = says("job of the ranks")
     user: str = _user("job it is")
+    node: str = _node()
     boundary: int = says("boundary at which they differed")
     gpus: list[int] = says("GPUs of these ranks")
     sessions: list[str] = says("names of the ranks, for users")
@@ -224,6 +243,7 @@ class Race:
     time: float = says("time of the first detection", TIME)
     job: str = says("job of the ranks")
     user: str = _user("job it is")
+    node: str = _node()
     sessions: list[str] = says("names of the ranks in which it was found")
     first: RaceSide = says("the operator that was submitted first")
     second: RaceSide = says("the operator after it")
@@ -237,6 +257,7 @@ class Injected:
 
     time: float = says("when it was reported", TIME)
     user: str = _user("programs it was meant for")
+    node: str = _node()
     gpu: int = says("GPU of the request")
     kind: str = says("name of the fault")
     detail: str = says("what happened, and where")
@@ -251,3 +272,4 @@ class Report:
     divergences: list[Divergence] = says("the newest 100")
     races: list[Race] = says("the first 1,000")
     injected: list[Injected] = says("the newest 1,000")
+    nodes: list[Asked] = says("nodes that were asked; empty without `--all-nodes`")

@@ -22,6 +22,7 @@ from ..health.races import Races
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from ..node.api.node import NodeService
+from ..node.api.status import Elsewhere
 from ..node.fault_injector import FaultInjector
 from ..node.joins.join_watch import JoinWatch
 from ..node.joins.partings import Partings
@@ -151,6 +152,11 @@ class Tenant:
 
     def divergences(self) -> list[dict[str, Any]]:
         return self.coordinator.divergences.documents()
+
+    def elsewhere(self, session: Session) -> Elsewhere:
+        """Returns what other nodes have to do with a session."""
+        nodes, waits = self.over_nodes, self.coordinator.waits_for(session)
+        return nodes.elsewhere(session, waits) if nodes is not None else Elsewhere()
 
     def validate(self, gpu: int) -> PendingValidation:
         """Begins a validation for `jitc validate`."""

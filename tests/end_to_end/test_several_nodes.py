@@ -51,11 +51,7 @@ def run(town: Cluster, script: Script, folder: Path) -> list[Record]:
 def recovered(town: Cluster, before: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns what is told of the one recovery since then."""
 
-    def new() -> list[dict[str, Any]]:
-        return [one for one in town.reports() if one not in before]
-
-    until(lambda: new() or None, SECONDS, "a recovery is told of")
-    [found] = new()
+    [found] = until(lambda: town.reports_since(before) or None, SECONDS, "a recovery is told of")
     assert found["outcome"] == "recovered", found
     return found
 
@@ -128,6 +124,23 @@ def test_a_service_that_is_killed(town: Cluster, reference: Reference, tmp_path:
     job.go_to(5)
     survivor = other if killed is leader else leader
     survivor.inject(kill_at(6, "backward"), 0)
+    job.pace.grant(12)
+    assert_identical(job.finish().successful().records, expected)
+    recovered(town, before)
+
+
+def test_a_store_that_is_wiped_under_a_job(town: Cluster, reference: Reference, tmp_path: Path) -> None:
+    """And a worker right after the job is in it again."""
+    expected, before = reference(LONG, "cuda"), town.reports()
+    job = town.job(LONG, tmp_path, town.services)
+    job.go_to(4)
+    [member] = town.store.members
+    until(lambda: bool(member.values("jitc/jobs/")), SECONDS, "the job is in the store")
+    town.store.wipe()
+    job.go_to(6)
+    until(lambda: bool(member.values("jitc/jobs/")), SECONDS, "it is there again")
+    led_by(town)
+    town.services[1].inject(kill_at(8, "backward"), 0)
     job.pace.grant(12)
     assert_identical(job.finish().successful().records, expected)
     recovered(town, before)

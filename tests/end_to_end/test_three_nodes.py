@@ -71,7 +71,7 @@ def check(made: Cluster, script: Script, reference: Reference, folder: Path) -> 
 
 def told_since(made: Cluster, before: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Returns outcome and cause of the recoveries that are told of since then, of which there is one at least."""
-    found = until(lambda: [one for one in made.reports() if one not in before], SECONDS, "a recovery is told of")
+    found = until(lambda: made.reports_since(before) or None, SECONDS, "a recovery is told of")
     return [(one["outcome"], one["cause"]) for one in found]
 
 

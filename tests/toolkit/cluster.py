@@ -143,6 +143,11 @@ class Cluster:
         """Returns the recoveries that the services tell of, whichever of them led."""
         return [one for service in self.services for one in service.report()]
 
+    def reports_since(self, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Returns those of which `before` has none: a report grows, as when a proof follows, but not its time."""
+        known = {one["time"] for one in before}
+        return [one for one in self.reports() if one["time"] not in known]
+
     def stop(self) -> None:
         """Ends all, jobs first."""
         for job in self.jobs:

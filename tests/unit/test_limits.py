@@ -28,6 +28,8 @@ BOUND = "of an option, checked at start: test_wrong_values.py"
 SHOWN = "characters of a foreign text that are shown"
 INSIDE = {
     "proxy/cluster/entries.py _TEXT_MOST": "characters of a reason; the rest is left out",
+    "proxy/cluster/entries.py _EPOCH_MOST": "what the messages have room for; an entry with more is none",
+    "proxy/cluster/nodes.py _TEXT_MOST": "characters of what a node says of itself; an entry with more is none",
     "client_shim/native/boundary.cpp kMostDevices": "as many as a program sees at most",
     "client_shim/native/encoder.cpp kMostInlined": "larger ones are copied to the device",
     "client_shim/native/redirect.cpp kMostSignatures": CACHE,

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 
+from ...node.api.status import Elsewhere
 from ...node.fault_injector import FaultInjector
 from ...node.registry import Registry
+from ...node.session import Session
 from ...node.workers.assign import Replacements
 from .errands import Errands
 from .home.calls import Calls
@@ -88,6 +90,23 @@ class JobsOverNodes:
     def unreachable(self, node: str) -> str:
         """Returns why a node cannot be reached, as far as is known; empty: it can."""
         return self._errands.unreachable(node)
+
+    def elsewhere(self, session: Session, waits: str) -> Elsewhere:
+        """Returns what other nodes have to do with a session of this one. waits: what a recovery of its job waits for
+        here; empty: nothing."""
+        number = session.number
+        with self._registry.changed:
+            sessions = self._leads.connected([number])
+            nodes = sorted({self._cluster.jobs.node_of(one) for one in sessions if not self._leads.is_own(one)})
+            runs = not session.stopped and session.worker is not None and session.worker.works()
+            unled = not runs and self._leads.leader_of(number) is None
+        if not waits and (why := self.ranks.store_trouble(number)):
+            waits = f"the cluster's store gives no epoch: {why}"
+        if waits:
+            return Elsewhere(nodes, f"its recovery waits: {waits}")
+        reasons = [why for one in nodes if (why := self.unreachable(one))]
+        reasons += ["no node leads the job at present"] if nodes and unled else []
+        return Elsewhere(nodes, "; ".join(reasons))
 
     def stop(self) -> None:
         with contextlib.ExitStack() as last:  # the first entered is done last

@@ -12,7 +12,7 @@ have missed changes; a write that may have happened is never reported as one tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from .clock import Clock
@@ -29,6 +29,9 @@ LEASE_SECONDS = 5.0
 
 class StoreError(Exception):
     """The store cannot be used now, with a text that says what to do; nothing was changed."""
+
+    #: Whether the engine reports it to an operator by itself (../../common/complaints.py).
+    reported = False
 
 
 class Unreachable(StoreError):
@@ -92,10 +95,15 @@ Outcome = Swapped | Conflict | Unknown
 
 @dataclass(frozen=True)
 class State:
-    """The entries under a prefix at one revision of the store."""
+    """The entries under a prefix at one revision of the store.
+
+    begun: the revision at which the store's data begin: 0, or the newest one of before it has lost them. An entry of
+    that revision, or of one before it, was not removed by anybody: it was lost.
+    """
 
     entries: Mapping[str, Entry]
     revision: int
+    begun: int = 0
 
 
 @dataclass(frozen=True)
@@ -108,12 +116,14 @@ class Lease:
 
 @dataclass(frozen=True)
 class Member:
-    """A member of the store; trouble: why it does not answer, or what it complains of ("": nothing)."""
+    """A member of the store; trouble: why it does not answer, or what it complains of ("": nothing); version: of one
+    that answers; seconds: until it has."""
 
     address: str
     version: str
     leads: bool
     trouble: str
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -230,7 +240,8 @@ class Store(Protocol):
         """Ends a lease, and all entries that have it. Raises StoreError."""
 
     def members(self) -> Sequence[Member]:
-        """Returns all members of the store that this node knows, also those that do not answer."""
+        """Returns all members of the store that this node knows, also those that do not answer. All are asked at the
+        same time."""
 
 
 class Engine(Store, Protocol):

@@ -1,7 +1,7 @@
 """Finds the certificates in a folder, of a CA with its nodes or of one node, and judges them.
 
-Called by: command.py (`show`). Promises: nothing but the standard library is needed; a file that cannot be read or used
-is a certificate with a reason, not an error.
+Called by: command.py (`show`), ../doctor/cluster. Promises: nothing but the standard library is needed; a file that
+cannot be read or used is a certificate with a reason, not an error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...cluster.peers import der, names
 from ...cluster.peers.identity import AUTHORITY, CERTIFICATE, WARN_DAYS, CredentialsError, read_identity
-from ...status.cluster import Certificate, Cluster
+from ...status.cluster import Certificate, Cluster, Store
 from ..options import CommandError
 
 GOOD, SOON, EARLY, EXPIRED, UNUSABLE = "good", "soon", "early", "expired", "unusable"
@@ -23,20 +23,25 @@ _NODES = "nodes"
 _ANOTHER_CA = "make another CA with `jitc cluster init --folder DIR`, and give all nodes certificates of it"
 
 
-def cluster_in(folder: Path) -> Cluster:
-    """Returns the certificates in a folder. Raises CommandError for one that has none."""
+def cluster_in(folder: Path, store: Store | None) -> Cluster:
+    """Returns the certificates in a folder. Raises CommandError for one that has none, if there is no store either."""
     if not (folder / AUTHORITY).exists():
-        raise CommandError(f"there is no CA in {folder}; `jitc cluster init` makes one")
+        text = f"there is no CA in {folder}; `jitc cluster init` makes one"
+        if store is None:
+            raise CommandError(text)
+        none = _unreadable(folder / AUTHORITY, folder.name, text)
+        return Cluster(folder=str(folder), authority=none, nodes=[], store=store)
     own = [folder] if (folder / CERTIFICATE).exists() else []
     below = sorted(folder.glob(f"{_NODES}/*")) if (folder / _NODES).is_dir() else []
     nodes = [*own, *(one for one in below if names.is_name(one.name) and one.is_dir())]
-    authority = _read(folder / AUTHORITY, folder.name, _ANOTHER_CA)
-    return Cluster(folder=str(folder), authority=authority, nodes=[_of_node(one, folder) for one in nodes])
+    authority = read(folder / AUTHORITY, folder.name, _ANOTHER_CA)
+    found = [_of_node(one, folder) for one in nodes]
+    return Cluster(folder=str(folder), authority=authority, nodes=found, store=store)
 
 
 def _of_node(place: Path, folder: Path) -> Certificate:
     name = _name(place) if place == folder else place.name
-    found = _read(place / CERTIFICATE, name, f"`jitc cluster rotate {name}`")
+    found = read(place / CERTIFICATE, name, f"`jitc cluster rotate {name}`")
     if found.state in (GOOD, SOON) and (reason := _trouble(place, name)):
         return replace(found, state=UNUSABLE, reason=reason)
     return found
@@ -58,7 +63,7 @@ def _trouble(place: Path, name: str) -> str:
     return "" if found.node == name else f"{place / CERTIFICATE} is that of node {found.node}"
 
 
-def _read(path: Path, name: str, remedy: str) -> Certificate:
+def read(path: Path, name: str, remedy: str) -> Certificate:
     """Returns a certificate by its dates alone. remedy: for one that has expired, or soon will."""
     try:
         found = der.from_pem(path.read_bytes())

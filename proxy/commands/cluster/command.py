@@ -1,4 +1,4 @@
-"""`jitc cluster`: the CA of a cluster, and certificates of its nodes.
+"""`jitc cluster`: the CA of a cluster, certificates of its nodes, and what is seen of its store.
 
 Called by: ../jitc.py, which adds it to its parser. Promises: nothing that exists is replaced but by `rotate`; each
 command says what to do next, as commands that can be typed; without the package that makes certificates one line says
@@ -17,6 +17,8 @@ from ...cluster.peers import names
 from ..options import FAILED, CommandError, shown
 from ..parser import examples
 from ..questions.command import with_json
+from ..settings.cluster import TITLE as SEVERAL_NODES
+from ..settings.cluster import add_cluster_options
 
 if TYPE_CHECKING:
     from ...cluster.peers.certificates import Authority
@@ -49,13 +51,18 @@ def add_cluster(commands: Any) -> None:
     text = "make a certificate for a node, and say how to bring it there"
     add = _one(below, "add", text, _add, "jitc cluster add n0", "jitc cluster add gpu-7.rack2 --folder ./cluster")
     add.add_argument("node", type=_node, metavar="NODE", help="its name, as in `jitc-proxyd --node`")
-    text = "list the CA and the certificates, with the days that are left"
+    text = "list the CA and the certificates, with the days that are left; also the store and its nodes"
     show = _one(
         below, "show", text, _show,
         "jitc cluster show", "jitc cluster show --json", "jitc cluster show --folder /etc/jitc/peer    on a node",
+        "jitc cluster show --cluster etcd://store:2379    also the store",
     )  # fmt: skip
-    show.description = f"Lists{text[4:]}. Exit status: 1 if one has expired or cannot be used."
+    show.description = (
+        f"Lists{text[4:]} if --cluster names one. Exit status: 1 if a certificate has expired or cannot be used, or if "
+        "the store or a node in it does not answer."
+    )
     with_json(show)
+    add_cluster_options(show.add_argument_group(SEVERAL_NODES))
     text = "renew certificates, of all nodes or of those that are named, and say what to copy"
     rotate = _one(below, "rotate", text, _rotate, "jitc cluster rotate", "jitc cluster rotate n0 n1")
     rotate.add_argument("nodes", type=_node, nargs="*", metavar="NODE", help="a node (all of them)")
@@ -128,18 +135,21 @@ def _show(arguments: argparse.Namespace) -> int:
     from ...status.documents import document
 
     try:
-        from . import text
+        from . import seen, text
+        from .asked import asked, words_of
         from .certificates import BAD, cluster_in
     except ImportError as error:
         raise _without_package(error) from None
-    found = cluster_in(arguments.folder or _shown_folder())
+    one = asked(words_of(arguments))
+    store = None if one is None else seen.store(one)
+    found = cluster_in(arguments.folder or _shown_folder(one.certificates if one else names.peer_folder()), store)
     print(json.dumps(document(found), indent=2) if arguments.json else text.cluster(found))
-    return FAILED if any(one.state in BAD for one in (found.authority, *found.nodes)) else 0
+    expired = any(one.state in BAD for one in (found.authority, *found.nodes))
+    return FAILED if expired or (found.store is not None and text.has_trouble(found.store)) else 0
 
 
-def _shown_folder() -> Path:
+def _shown_folder(own: Path) -> Path:
     """Returns the folder of the CA, or the node's own where there is no CA."""
-    own = names.peer_folder()
     folder = names.authority_folder()
     return own if own.is_dir() and not folder.is_dir() else folder
 

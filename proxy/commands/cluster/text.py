@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...cluster.peers import der
 from ...cluster.peers.identity import FILES
-from ...status.cluster import Certificate, Cluster
+from ...status.cluster import Certificate, Cluster, Member, Store
 from .certificates import EXPIRED, GOOD, SOON
 
 PORT = 7431
@@ -52,7 +52,40 @@ def cluster(found: Cluster) -> str:
     lines = [f"{found.authority.name} in {found.folder}"]
     for name, ends, days, state in rows:
         lines.append(f"{name:<{widths[0]}}  {ends:<{widths[1]}}  {days:>{widths[2]}}  {state}".rstrip())
-    return "\n".join(lines if found.nodes else [*lines, "no nodes yet; `jitc cluster add NODE` makes one"])
+    if not found.nodes:
+        lines.append("no nodes yet; `jitc cluster add NODE` makes one")
+    return "\n".join([*lines, *(["", *_store(found.store)] if found.store is not None else [])])
+
+
+def has_trouble(store: Store) -> bool:
+    """Returns whether something of the store, or of a node in it, is not as it should be."""
+    return bool(store.trouble or any(one.trouble for one in store.members) or any(one.troubles for one in store.nodes))
+
+
+def _store(one: Store) -> list[str]:
+    head = f"store {one.location}" if one.seconds is None else f"store {one.location}, a read takes {_ms(one.seconds)}"
+    rows = [(each.address, each.version, _ms(each.seconds), _member(each)) for each in one.members]
+    lines = [f"{head}: {one.trouble}" if one.trouble else head, *_columns(rows)]
+    if one.seconds is None:
+        return lines
+    nodes = [
+        (f"node {each.name}", each.peer_address, _ms(each.seconds), "; ".join(each.troubles)) for each in one.nodes
+    ]
+    return [*lines, *(_columns(nodes) or ["no service of a node runs"])]
+
+
+def _member(one: Member) -> str:
+    return ", ".join([*(["leads"] if one.leads else []), *([one.trouble] if one.trouble else [])])
+
+
+def _ms(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds * 1e3:.1f} ms"
+
+
+def _columns(rows: list[tuple[str, str, str, str]]) -> list[str]:
+    """Returns the rows as lines whose columns stand below each other, all but the last one."""
+    widths = [max((len(row[at]) for row in rows), default=0) for at in range(3)]
+    return ["  ".join([*(f"{row[at]:<{widths[at]}}" for at in range(3)), row[3]]).rstrip() for row in rows]
 
 
 def _row(name: str, one: Certificate) -> tuple[str, str, str, str]:

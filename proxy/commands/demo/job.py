@@ -20,6 +20,7 @@ from typing import Any
 
 from jitc.v1 import control_pb2
 
+from ... import environment_of_programs
 from ...common import rpc
 from ..installed import preload
 
@@ -78,10 +79,11 @@ def train(script: Path, steps: int, socket: str, folder: Path, line: Callable[[s
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS)]
     program = [str(script), "--steps", str(steps), "--json", str(folder / "record.json")]
     settings = {"LD_PRELOAD": str(preload.library()), "JITC_SOCKET": socket, "OMP_NUM_THREADS": "1"}
+    settings["PYTHONUNBUFFERED"] = "1"
     settings["TMPDIR"] = str(folder)  # torchrun leaves folders behind
     process = subprocess.Popen(
         [sys.executable, *launcher, *program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, env={**os.environ, **settings, "PYTHONUNBUFFERED": "1"}, start_new_session=True,
+        stderr=subprocess.STDOUT, env=environment_of_programs() | settings, start_new_session=True,
     )  # fmt: skip
     try:
         output = _relay(process, line)

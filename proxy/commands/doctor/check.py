@@ -7,7 +7,7 @@ said is one printable line, whatever names and paths are in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,11 +49,14 @@ def unknown(says: str, remedy: str) -> Finding:
 
 @dataclass(frozen=True)
 class Context:
-    """The question: which device, service and program it is about. socket: empty stands for a client's default."""
+    """The question: which device, service, program and cluster it is about. socket: empty stands for a client's
+    default."""
 
     device: str
     socket: str = ""
     program: tuple[str, ...] = ()
+    #: Settings of the cluster that the command line has, by name.
+    cluster: Mapping[str, str] = field(default_factory=dict, compare=False)
     _known: dict[Callable[[Context], Any], Any] = field(default_factory=dict, compare=False)
 
     def once(self, find: Callable[[Context], Any]) -> Any:

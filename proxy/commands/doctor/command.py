@@ -14,6 +14,8 @@ from ...backends import KINDS
 from ..options import FAILED, program_words
 from ..parser import examples
 from ..questions.command import with_json, with_socket
+from ..settings.cluster import TITLE as SEVERAL_NODES
+from ..settings.cluster import add_cluster_options
 from ..settings.resolve import given
 from ..settings.setting import BY_NAME
 
@@ -35,7 +37,8 @@ def add_doctor(commands: Any) -> None:
         "bad.",
         usage="jitc doctor [options] [-- PROGRAM [ARGUMENT ...]]",
         epilog=examples(
-            "jitc doctor", "jitc doctor --device cuda", "jitc doctor -- python train.py    also about the program"
+            "jitc doctor", "jitc doctor --device cuda", "jitc doctor -- python train.py    also about the program",
+            "jitc doctor --cluster etcd://store:2379 --node n0",
         ),
     )  # fmt: skip
     with_json(doctor)
@@ -43,15 +46,18 @@ def add_doctor(commands: Any) -> None:
         "--device", choices=tuple(KINDS), help="for this kind (JITC_DEVICE, else cuda where an NVIDIA driver is)"
     )
     with_socket(doctor)
+    add_cluster_options(doctor.add_argument_group(SEVERAL_NODES))
     doctor.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="a program, after --")
     doctor.set_defaults(act=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from ..cluster.asked import words_of
     from .check import BAD, Context, run
     from .text import text
 
-    context = Context(arguments.device or _device(), arguments.socket or "", tuple(program_words(arguments)))
+    words = tuple(program_words(arguments))
+    context = Context(arguments.device or _device(), arguments.socket or "", words, words_of(arguments))
     results = list(run(_groups(), context))
     print(_document(context, results) if arguments.json else text(results))
     return FAILED if any(one.finding.verdict == BAD for one in results) else 0
@@ -65,12 +71,15 @@ def _device(folder: Path = Path("/dev")) -> str:
 
 
 def _groups() -> Iterable[tuple[str, Iterable[Check]]]:
-    """Returns the checks. Those of the service come last: gRPC has threads, beside which no process is started."""
+    """Returns the checks. Those of service and cluster come last: gRPC has threads, beside which no process is
+    started."""
     from . import gpu, installation, limits, program, service, storage, system
+    from .cluster import nodes, store, this_node
 
     return (
         ("system", (*system.CHECKS, *limits.CHECKS)), ("gpu", gpu.CHECKS), ("installation", installation.CHECKS),
         ("storage", storage.CHECKS), ("program", program.CHECKS), ("service", service.CHECKS),
+        ("cluster", (*this_node.CHECKS, *store.CHECKS, *nodes.CHECKS)),
     )  # fmt: skip
 
 

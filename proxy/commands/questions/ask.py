@@ -13,7 +13,7 @@ import re
 import socket
 import stat
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..options import FAILED, NO_SERVICE, USAGE, CommandError, chosen_socket, complain
@@ -34,12 +34,22 @@ BEGINNING_SECONDS = 120.0
 #: The preface of an HTTP/2 client without settings; the server's first frame has this type.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 _FRAME_BYTES, _SETTINGS = 9, 4
+#: Codes of gRPC's for what the caller has done wrong.
+_INVALID_ARGUMENT, _NOT_FOUND = 3, 5
 
 
 def ask(
     named: str | None, method: str, request: Any, seconds: float | None = CALL_SECONDS, *, waits: bool = True
 ) -> Any:
     """Returns the reply of the Admin service. waits: for a service that begins. Raises CommandError."""
+    return ask_together(named, method, [request], seconds, waits=waits)[0]
+
+
+def ask_together(
+    named: str | None, method: str, requests: Sequence[Any], seconds: float | None = CALL_SECONDS, *,
+    waits: bool = True,
+) -> list[Any]:  # fmt: skip
+    """Returns the replies to several requests, which are made at once. Raises CommandError if one of them fails."""
     path = chosen_socket(named)
     _look(path)
     _say_hello(path, waits)
@@ -57,7 +67,9 @@ def ask(
 
         try:
             describe(CALL_SECONDS)
-            return _reply(getattr(rpc.admin(channel), method).future(request, timeout=seconds), describe)
+            call = getattr(rpc.admin(channel), method)
+            calls = [call.future(one, timeout=seconds) for one in requests]
+            return [_reply(one, describe) for one in calls]
         except grpc.RpcError as error:
             raise _meaning(path, error) from None
 
@@ -160,8 +172,12 @@ def _meaning(path: str, error: grpc.RpcError) -> CommandError:
         return CommandError(
             f"the jitc-proxyd on {path} has not answered in time; it is stopped or overloaded", NO_SERVICE
         )
-    wrong = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
-    return CommandError(details, USAGE if code in wrong else FAILED)
+    return CommandError(details, exit_status(code.value[0]))
+
+
+def exit_status(code: int) -> int:
+    """Returns the exit status for a refusal with this code of gRPC's."""
+    return USAGE if code in (_INVALID_ARGUMENT, _NOT_FOUND) else FAILED
 
 
 def _no_service(path: str, why: str) -> CommandError:

@@ -19,7 +19,8 @@ from jitc.ops.options.values import Number, Seconds
 from ..options import FAILED, NOT_PROVEN, USAGE, CommandError, number, output_file, seconds, shown, socket_path
 from ..parser import examples
 from ..terminal.colour import AUTO, COLOURS, NEVER, print_tables
-from .ask import CALL_SECONDS, ask
+from .ask import CALL_SECONDS
+from .nodes import Whom
 
 #: Seconds that a fault without a trigger may take to fire.
 NOW_SECONDS = 10
@@ -36,9 +37,9 @@ def add_questions(commands: Any) -> None:
     """Adds `status`, `report` and `validate`."""
     status = _asking(
         commands, "status", "GPUs, workers and sessions of the service", _status,
-        "jitc status", "jitc status --watch", "jitc status --json | jq '.gpus[].state'",
+        "jitc status", "jitc status --watch", "jitc status --json | jq '.gpus[].state'", "jitc status --all-nodes",
     )  # fmt: skip
-    _with_color(with_json(status))
+    _with_color(with_json(_with_nodes(status, every=True)))
     status.add_argument(
         "--watch", nargs="?", type=_interval, const=1.0, metavar="SECONDS",
         help="again and again, every so many seconds (%(const)g); Ctrl-C ends it",
@@ -48,7 +49,7 @@ def add_questions(commands: Any) -> None:
         commands, "report", text, _report,
         "jitc report", "jitc report --follow", "jitc report --html report.html    for a browser",
     )  # fmt: skip
-    _with_color(with_json(report))
+    _with_color(with_json(_with_nodes(report, every=True)))
     text = "print each further recovery when its proof is known; with --json one document a line"
     report.add_argument("--follow", action="store_true", help=text)
     for name, text in (("html", "draw the timeline of all ranks, as a page for a browser"),
@@ -61,7 +62,7 @@ def add_questions(commands: Any) -> None:
         "--timeout", type=seconds(Seconds(1, 1e6, "do not wait")), default=600, metavar="S",
         help="for a verdict (%(default)s)",
     )  # fmt: skip
-    _with_color(with_json(validate))
+    _with_color(with_json(_with_nodes(validate)))
 
 
 def add_gpu(commands: Any) -> None:
@@ -72,7 +73,7 @@ def add_gpu(commands: Any) -> None:
     )  # fmt: skip
     text = "a GPU that was lost can be used again: its ranks move home at their next boundary"
     returned = _asking(gpu.add_subparsers(metavar="WHAT", required=True), "return", text, _return_gpu, example)
-    returned.add_argument("gpu", type=_GPU, metavar="N", help="which GPU")
+    _with_nodes(returned).add_argument("gpu", type=_GPU, metavar="N", help="which GPU")
 
 
 def add_inject(commands: Any) -> None:
@@ -81,7 +82,7 @@ def add_inject(commands: Any) -> None:
         commands, "inject", "make a fault happen, to see the recovery", _inject,
         "jitc inject kill-worker --gpu 1", "jitc inject sticky-error --gpu 0 --at boundary=12,phase=backward",
     )  # fmt: skip
-    inject.add_argument("fault", metavar="FAULT", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    _with_nodes(inject).add_argument("fault", metavar="FAULT", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
     inject.add_argument("--gpu", type=_GPU, required=True, metavar="N", help="on which GPU")
     inject.add_argument(
         "--at", metavar="TRIGGER",
@@ -97,6 +98,17 @@ def with_socket(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
         "--socket", type=socket_path, metavar="PATH",
         help="the service's socket (JITC_SOCKET, else the user's own or the system's)",
     )  # fmt: skip
+    return parser
+
+
+def _with_nodes(parser: argparse.ArgumentParser, every: bool = False) -> argparse.ArgumentParser:
+    """Adds --node, and --all-nodes to what only asks."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--node", metavar="NAME", help="a node of the cluster whose service is to answer, through this one (this one)"
+    )  # fmt: skip
+    if every:
+        group.add_argument("--all-nodes", action="store_true", help="all nodes of the cluster, through this service")
     return parser
 
 
@@ -143,8 +155,8 @@ def _status(arguments: argparse.Namespace) -> int:
     if arguments.watch is not None:
         from ..terminal.watch import watch
 
-        return watch(arguments.socket, arguments.watch, arguments.color, arguments.json)
-    return _show(ask(arguments.socket, "Status", StatusRequest()).json, arguments.json, status, arguments.color)
+        return watch(_whom(arguments), arguments.watch, arguments.color, arguments.json)
+    return _show(_whom(arguments).document("Status", StatusRequest()), arguments.json, status, arguments.color)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -157,21 +169,23 @@ def _report(arguments: argparse.Namespace) -> int:
     files = [arguments.html, arguments.trace]
     if [*files, "-" if arguments.json else None].count("-") > 1:
         raise CommandError("only one of --json, --html - and --trace - can go to standard output", USAGE)
-    document = ask(arguments.socket, "Report", ReportRequest()).json
+    document = _whom(arguments).document("Report", ReportRequest())
     if any(files):
-        _draw(json.loads(document), arguments)
+        _draw(document, arguments)
     if arguments.json or not any(files):
         _show(document, arguments.json, report, arguments.color)
-    outcomes = [one["outcome"] for one in json.loads(document)["recoveries"]]
+    outcomes = [one["outcome"] for one in document["recoveries"]]
     return NOT_PROVEN if any(one.startswith("not proven") for one in outcomes) else 0
 
 
 def _follow(arguments: argparse.Namespace) -> int:
     if arguments.html is not None or arguments.trace is not None:
         raise CommandError("--follow goes with neither --html nor --trace: these draw what there is", USAGE)
+    if arguments.all_nodes:
+        raise CommandError("--follow goes with --node, not with --all-nodes", USAGE)
     from ..terminal.follow import follow
 
-    return follow(arguments.socket, arguments.color, arguments.json)
+    return follow(_whom(arguments), arguments.color, arguments.json)
 
 
 def _draw(report: dict[str, Any], arguments: argparse.Namespace) -> None:
@@ -195,11 +209,12 @@ def _inject(arguments: argparse.Namespace) -> int:
     fault = parse_trigger(arguments.fault, arguments.at)
     wait_ms = FOREVER_MS if arguments.wait else 0 if arguments.at else NOW_SECONDS * 1000
     request = InjectRequest(gpu=arguments.gpu, fault=fault, wait_ms=wait_ms)
-    reply = ask(arguments.socket, "Inject", request, None if arguments.wait else CALL_SECONDS)
+    whom = _whom(arguments)
+    reply = whom.ask("Inject", request, None if arguments.wait else CALL_SECONDS)
     state = "fired" if reply.fired else "armed"
     detail = f": {reply.detail}" if reply.detail and reply.detail != state else ""
-    print(f"{arguments.fault} on GPU {arguments.gpu} {state}{detail}", flush=True)
-    return 0
+    print(f"{arguments.fault} on GPU {arguments.gpu}{whom.on()} {state}{detail}", flush=True)
+    return 0 if reply.fired or not arguments.wait else FAILED
 
 
 def _validate(arguments: argparse.Namespace) -> int:
@@ -208,23 +223,27 @@ def _validate(arguments: argparse.Namespace) -> int:
     from .text import validation
 
     request = ValidationRequest(gpu=arguments.gpu, wait_ms=min(FOREVER_MS, int(arguments.timeout * 1000)))
-    document = ask(arguments.socket, "Validate", request, arguments.timeout + CALL_SECONDS).json
+    reply = _whom(arguments).ask("Validate", request, arguments.timeout + CALL_SECONDS)
+    document = json.loads(reply.json)
     _show(document, arguments.json, validation, arguments.color)
-    return 0 if json.loads(document)["outcome"] == "identical" else FAILED
+    return 0 if document["outcome"] == "identical" else FAILED
 
 
 def _return_gpu(arguments: argparse.Namespace) -> int:
     from jitc.v1.control_pb2 import ReturnGpuRequest
 
-    print(ask(arguments.socket, "ReturnGpu", ReturnGpuRequest(gpu=arguments.gpu)).detail, flush=True)
+    print(_whom(arguments).ask("ReturnGpu", ReturnGpuRequest(gpu=arguments.gpu)).detail, flush=True)
     return 0
 
 
-def _show(document: str, as_json: bool, text: Any, color: str = NEVER) -> int:
+def _whom(arguments: argparse.Namespace) -> Whom:
+    return Whom(arguments.socket, arguments.node, getattr(arguments, "all_nodes", False))
+
+
+def _show(document: dict[str, Any], as_json: bool, text: Any, color: str = NEVER) -> int:
     """Prints a document; text: the function of text.py, after which the tables are named."""
-    parsed = json.loads(document)
     if as_json:
-        print(json.dumps(parsed, indent=2))
-    elif not print_tables(text.__name__, parsed, color):
-        print(text(parsed))
+        print(json.dumps(document, indent=2))
+    elif not print_tables(text.__name__, document, color):
+        print(text(document))
     return 0

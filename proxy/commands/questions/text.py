@@ -6,7 +6,7 @@ scripts read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -20,7 +20,11 @@ from .users import several_users, with_users
 def status(document: dict[str, Any]) -> str:
     document = with_users(document)
     lines = [f"shuffled with seed {document['shuffle']}"] if document["shuffle"] else []
+    node = ""
     for gpu in document["gpus"]:
+        if document.get("nodes") and gpu["node"] != node:
+            node = gpu["node"]
+            lines.append(f"node {node}")
         used, total = size(gpu["memory_used"]), size(gpu["memory_total"])
         recoveries = "1 recovery" if gpu["recoveries"] == 1 else f"{gpu['recoveries']} recoveries"
         state = f"{gpu['state']}, spare" if gpu["spare"] else gpu["state"]
@@ -34,7 +38,13 @@ def status(document: dict[str, Any]) -> str:
                 + "  ".join([f"{session['ops_executed']} ops", *_away(gpu["index"], session), *session_notes(session)])
             )
             lines += [f"        {one}" for one in waits(session)]
-    return _shown([*lines, copies(document)])
+    return _shown([*lines, *silent(document), copies(document)])
+
+
+def silent(document: Mapping[str, Any]) -> list[str]:
+    """Returns a line for each node that was asked and does not answer."""
+    asked = document.get("nodes", ())
+    return [f"node {one['node']} does not answer: {one['trouble']}" for one in asked if one["trouble"]]
 
 
 def _away(gpu: int, session: Mapping[str, Any]) -> list[str]:
@@ -49,13 +59,16 @@ def session_notes(session: Mapping[str, Any]) -> list[str]:
         f"{races} {'race' if races == 1 else 'races'}" if races else "",
         f"reserve {reserve}" if reserve else "",
         _turns(session["turns"]),
+        _elsewhere(session.get("other_nodes", ())),
     )
     return [one for one in notes if one]
 
 
 def waits(session: Mapping[str, Any]) -> list[str]:
-    """Returns the sentence about what a session waits for; empty if it does not wait."""
-    return [f"waits for a {session['waiting_for']}"] if session["waiting_for"] else []
+    """Returns the sentences about what a session waits for, and what its job could not be recovered without; empty if
+    there is nothing."""
+    found = [f"waits for a {session['waiting_for']}"] if session["waiting_for"] else []
+    return [*found, session["trouble"]] if session.get("trouble") else found
 
 
 def copies(document: Mapping[str, Any]) -> str:
@@ -72,14 +85,15 @@ def _shown(lines: Iterable[str]) -> str:
 def report(document: dict[str, Any]) -> str:
     document = with_users(document)
     parts = [recovery_lines(number, one) for number, one in enumerate(document["recoveries"], 1)]
-    return _shown(chain(*(parts or [["no recoveries so far"]]), other_lines(document)))
+    return _shown(chain(*(parts or [["no recoveries so far"]]), other_lines(document), silent(document)))
 
 
 def other_lines(document: Mapping[str, Any]) -> Iterable[str]:
     """Returns the lines about all that a report has besides recoveries. Its jobs have names of their own (users.py)."""
-    named = several_users(document)
+    named, nodes = several_users(document), bool(document.get("nodes"))
     validations = (
-        validation_lines(one, f" of user {one.get('user', '')}" if named else "") for one in document["validations"]
+        validation_lines(one, f" of user {one.get('user', '')}" * named + f" on node {one.get('node')}" * nodes)
+        for one in document["validations"]
     )
     return chain(*validations, *map(_divergence, document["divergences"]), *map(races.lines, document["races"]))
 
@@ -118,6 +132,17 @@ def _divergence(one: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _elsewhere(nodes: Sequence[str]) -> str:
+    return f"its job has ranks on {', '.join(nodes)} too" if nodes else ""
+
+
+def places(one: Mapping[str, Any]) -> list[str]:
+    """Returns the GPUs of a recovery's faults, with their nodes in a cluster; a report of an older service has none."""
+    known = [(place["gpu"], place["node"]) for place in one.get("places", ())]
+    found = [f"{gpu} of node {node}" if node else str(gpu) for gpu, node in known]
+    return found or [str(gpu) for gpu in one.get("gpus", ())]
+
+
 def _turns(turns: Mapping[str, Any]) -> str:
     """Describes the turns of a session that does not fit on its GPU together with others."""
     if not turns["moved_out"] and not turns["waits"]:
@@ -129,11 +154,15 @@ def _turns(turns: Mapping[str, Any]) -> str:
 def recovery_lines(number: int, one: Mapping[str, Any]) -> list[str]:
     """Returns the lines about a recovery."""
     return [
-        f"{number}. job {one['job']}, GPU {one['gpu']}: {one['cause']}, {one['outcome']}",
+        f"{number}. job {one['job']}, GPU {_first_place(one)}: {one['cause']}, {one['outcome']}",
         f"   {one['decision']} to boundary {one['boundary']}, {size(one['bytes_restored'])} restored"
         f"{from_peers(one)}, {one['seconds']:.3f} s",
         *(f"   {line}" for line in recovery_details(one)),
     ]
+
+
+def _first_place(one: Mapping[str, Any]) -> str:
+    return places(one)[0] if one.get("places") else str(one["gpu"])
 
 
 def recovery_details(one: Mapping[str, Any]) -> list[str]:

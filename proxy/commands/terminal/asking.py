@@ -7,20 +7,19 @@ unnoticed if they are short.
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
-from ..options import NO_SERVICE, CommandError, chosen_socket, complain
-from ..questions.ask import ask
+from ..options import NO_SERVICE, CommandError, complain
+from ..questions.nodes import NodeSilent, Whom
 from .signals import Signals
 
 
 class Asking:
-    """One service, over all its restarts: also while it is away, another one is not asked instead."""
+    """Services, over all their restarts: also while one is away, another one is not asked instead."""
 
-    def __init__(self, socket: str | None, signals: Signals) -> None:
-        self._socket, self._signals = chosen_socket(socket), signals
+    def __init__(self, whom: Whom, signals: Signals) -> None:
+        self._whom, self._signals = whom.chosen(), signals
         self._answered = self._reported = False
         self._since = 0.0
         self._why = ""
@@ -30,12 +29,13 @@ class Asking:
         began = time.monotonic()
         try:
             with self._signals.interruptible():
-                document = json.loads(ask(self._socket, method, request, waits=not self._answered).json)
+                document = self._whom.document(method, request, waits=not self._answered)
         except CommandError as error:
             if not self._answered:
                 raise
             self._since = self._since or began
-            self._why = "" if error.code == NO_SERVICE else f" ({error})"
+            told = error.code != NO_SERVICE or isinstance(error, NodeSilent)
+            self._why = f" ({error})" if told else ""
             return None
         self._answered, self._reported, self._since = True, False, 0.0
         return document

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jitc.v1.control_pb2 import ReportRequest, StatusRequest
 
 from ...recovery.report import PENDING
+from ..questions.nodes import Whom
 from ..questions.text import recovery
 from ..questions.users import named, several_users
 from .asking import Asking
@@ -67,12 +68,12 @@ def _waits(one: Document) -> bool:
     return bool(one.get("proof", {}).get("state") == PENDING)
 
 
-def follow(socket: str | None, color: str, as_json: bool) -> int:
+def follow(whom: Whom, color: str, as_json: bool) -> int:
     """Returns the exit status, which names the signal that ended it. Raises CommandError if no service answers."""
     try:
         with Signals() as signals:
             show = _printer(None if as_json else console(color), as_json)
-            _rounds(Asking(socket, signals), signals, show)
+            _rounds(Asking(whom, signals), signals, show)
     except Ended as end:
         return end.code
     return 0

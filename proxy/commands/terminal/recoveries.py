@@ -13,7 +13,16 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..questions.text import from_peers, other_lines, recovery_details, recovery_lines, size, validation_lines
+from ..questions.text import (
+    from_peers,
+    other_lines,
+    places,
+    recovery_details,
+    recovery_lines,
+    silent,
+    size,
+    validation_lines,
+)
 from ..questions.users import with_users
 from .grid import Column, Grid, Row, line, shown
 
@@ -33,7 +42,7 @@ def report(document: Mapping[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [] if numbered else [line("no recoveries so far")]
     for day, some in groupby(numbered, key=lambda one: _local(one[1], "%Y-%m-%d")):
         parts += [Text(f"recoveries of {day}", "bold"), Grid(_RECOVERIES, [_row(*one) for one in some]), Text()]
-    others = [line(one) for one in other_lines(document)]
+    others = [*map(line, other_lines(document)), *(line(one, "red") for one in silent(document))]
     if not others and numbered:
         parts.pop()
     return Group(*parts, *others)
@@ -43,9 +52,9 @@ def _row(number: int, one: Mapping[str, Any]) -> Row:
     outcome = one["outcome"]
     brief = outcome.partition(":")[0].partition(",")[0]
     decision = one["decision"] if one["boundary"] is None else f"{one['decision']} to {one['boundary']}"
-    gpus = one.get("gpus") or [one["gpu"]]
+    gpus = places(one) or [str(one["gpu"])]
     cells = (
-        shown(number), shown(_local(one, "%H:%M:%S")), shown(one["job"]), shown(", ".join(map(str, gpus))),
+        shown(number), shown(_local(one, "%H:%M:%S")), shown(one["job"]), shown(", ".join(gpus)),
         shown(one["cause"]), shown(decision), shown(f"{size(one['bytes_restored'])}{from_peers(one)}"),
         shown(f"{one['seconds']:.3f}"), shown(brief, _style(outcome)),
     )  # fmt: skip

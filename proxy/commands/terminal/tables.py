@@ -5,17 +5,18 @@ Called by: colour.py, watch.py. Promise: all that the plain text says is there, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..questions.text import copies, session_notes, size, waits
+from ..questions.text import copies, session_notes, silent, size, waits
 from ..questions.users import with_users
 from .grid import Column, Grid, Row, line, shown
 
 _GOOD, _BAD = ("ready", "serving"), ("failed", "lost")
+_NODE = Column("node")
 _GPUS = (
     Column("GPU", right=True), Column("device", leaves=1), Column("state"), Column("memory", leaves=3, least=24),
     Column("recoveries", right=True, leaves=2), Column("spare", leaves=4), Column("serves", least=8, leaves=1),
@@ -32,19 +33,26 @@ def status(document: Mapping[str, Any]) -> RenderableType:
     document = with_users(document)
     parts: list[RenderableType] = [line(f"shuffled with seed {document['shuffle']}")] if document["shuffle"] else []
     gpus = document["gpus"]
+    columns = [[_NODE, *some] if document.get("nodes") else some for some in (_GPUS, _SESSIONS)]
     if gpus:
-        parts += [Grid(_GPUS, [_gpu(one, gpus) for one in gpus]), Text()]
+        parts += [Grid(columns[0], [_on_node(_gpu(one, gpus), one, columns[0]) for one in gpus]), Text()]
     for job, sessions in _jobs(gpus).items():
-        rows = [_session(gpu, session) for gpu, session in sessions]
-        parts += [Text.assemble(("job ", "bold"), shown(job, "bold")), Grid(_SESSIONS, rows, notes="notes"), Text()]
-    return Group(*parts, line(copies(document)))
+        rows = [_on_node(_session(gpu, session), session, columns[1]) for gpu, session in sessions]
+        parts += [Text.assemble(("job ", "bold"), shown(job, "bold")), Grid(columns[1], rows, notes="notes"), Text()]
+    return Group(*parts, *(line(one, "red") for one in silent(document)), line(copies(document)))
+
+
+def _on_node(row: Row, one: Mapping[str, Any], columns: Sequence[Column]) -> Row:
+    """Returns the row of a GPU or session, with its node if there is a column for it."""
+    return Row([shown(one["node"]), *row.cells], row.notes) if columns[0] is _NODE else row
 
 
 def _gpu(gpu: Mapping[str, Any], gpus: list[dict[str, Any]]) -> Row:
     memory = f"{size(gpu['memory_used'])} of {size(gpu['memory_total'])}"
+    here = [one for one in gpus if one.get("node") == gpu.get("node")]
     cells = (
         shown(gpu["index"]), shown(gpu["device"]), _state(gpu["state"]), shown(memory), shown(gpu["recoveries"]),
-        shown("yes" if gpu["spare"] else ""), shown(_served(gpu["index"], gpus)),
+        shown("yes" if gpu["spare"] else ""), shown(_served(gpu["index"], here)),
     )  # fmt: skip
     return Row(cells)
 

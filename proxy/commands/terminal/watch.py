@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitc.v1.control_pb2 import StatusRequest
 
+from ..questions.nodes import Whom
 from ..questions.text import status
 from .asking import Asking
 from .colour import can_redraw, console, size
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def watch(socket: str | None, every: float, color: str, as_json: bool) -> int:
+def watch(whom: Whom, every: float, color: str, as_json: bool) -> int:
     """Returns the exit status, which names the signal that ended it. Raises CommandError if no service answers."""
     try:
         with Signals() as signals:
-            asking = Asking(socket, signals)
+            asking = Asking(whom, signals)
             screen = None if as_json else console(color)
             if screen is not None and can_redraw():
                 return _redraw(screen, every, asking, signals)

@@ -36,8 +36,7 @@ def recovery_chart(one: Recovery) -> Element:
     scale = Scale(-one.seconds * BEFORE, one.seconds * (1 + AFTER))
     rows = [_row("recovery", "", [_bar(span, scale, _phase_title(span)) for span in one.phases])]
     for lane in one.lanes:
-        about = [] if lane.gpu is None else [f"GPU {lane.gpu}"]
-        about += ["lost"] if lane.lost else []
+        about = [one for one in (lane.place(), "lost" if lane.lost else "") if one]
         pieces = lane.pieces(scale.first, one.seconds, scale.last)
         bars = [_bar(piece, scale, _piece_title(piece, lane)) for piece in pieces]
         rows.append(_row(lane.name, ", ".join(about), bars, lost=lane.lost))

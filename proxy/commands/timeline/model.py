@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..questions.text import places
+
 COMPUTE, WAITING = "compute", "waiting"
 #: In the order of a recovery.
 PHASES = ("detect", "fence", "rebuild", "decide", "restore", "resume", "replay")
@@ -38,11 +40,18 @@ class Lane:
     session: int
     name: str
     gpu: int | None
+    node: str = ""  # empty: the service is in no cluster
     lost: bool = False
     computed: float = 0.0  # seconds before it stopped
     stopped: float = 0.0
     waited: float = 0.0
     spans: Sequence[Span] = ()
+
+    def place(self) -> str:
+        """Returns the GPU, with its node in a cluster; empty: it is not known."""
+        if self.gpu is None:
+            return ""
+        return f"GPU {self.gpu} of node {self.node}" if self.node else f"GPU {self.gpu}"
 
     def seconds(self, phase: str) -> float:
         return sum(one.seconds for one in self.spans if one.what == phase)
@@ -99,7 +108,7 @@ class Recovery:
         return self.began + min((one.stopped - one.computed for one in self.lanes), default=0.0)
 
     def fault(self) -> str:
-        gpus = ", ".join(map(str, self.document["gpus"]))
+        gpus = ", ".join(places(self.document))
         return f"{self.document['cause']} on GPU {gpus}" if gpus else str(self.document["cause"])
 
     def decision(self) -> str:
@@ -117,8 +126,8 @@ def _recovery(number: int, document: Mapping[str, Any]) -> Recovery:
     phases = [Span(one["phase"], one["at"], one["seconds"], one["attempt"]) for one in document["timeline"]]
     lanes = [
         Lane(
-            one["session"], one["name"], one["gpu"], one["lost"], one["computed"], one["stopped"], one["waited"],
-            [Span(span["phase"], span["at"], span["seconds"]) for span in one["spans"]],
+            one["session"], one["name"], one["gpu"], one.get("node", ""), one["lost"], one["computed"], one["stopped"],
+            one["waited"], [Span(span["phase"], span["at"], span["seconds"]) for span in one["spans"]],
         )
         for one in document["ranks"]
     ]  # fmt: skip

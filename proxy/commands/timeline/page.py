@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from ...health import races
 from ...protection.determinism.differences import differences_text
-from ..questions.text import from_peers, size
+from ..questions.text import from_peers, silent, size
 from .chart import jobs_chart, recovery_chart
 from .html import Child, document, element, lines, table
 from .model import ACTIVITIES, PHASES, Recovery, recoveries
@@ -43,6 +43,7 @@ def page(report: Mapping[str, Any], asked: float) -> str:
         ]
     else:
         body.append(element("p", "No recoveries so far."))
+    body += [lines(silent(report), class_="bad")] if silent(report) else []
     return document("jitc: recoveries", STYLE, element("main", *body, *_others(report)))
 
 
@@ -107,8 +108,8 @@ def _ranks(one: Recovery) -> list[Element]:
         return []
     phases = [name for name in ACTIVITIES if any(lane.seconds(name) for lane in one.lanes)]
     rows = [
-        [lane.name, str(lane.gpu), "lost" if lane.lost else "healthy", duration(lane.computed), duration(lane.stopped),
-         *(duration(lane.seconds(name)) for name in phases), duration(lane.waited),
+        [lane.name, lane.place().removeprefix("GPU "), "lost" if lane.lost else "healthy", duration(lane.computed),
+         duration(lane.stopped), *(duration(lane.seconds(name)) for name in phases), duration(lane.waited),
          duration(lane.caught_up(one.seconds))]
         for lane in one.lanes
     ]  # fmt: skip

@@ -76,9 +76,7 @@ def _pids(report: Mapping[str, Any]) -> dict[str, int]:
 
 def _names(job: str, pid: int, found: list[Recovery], lines: dict[int, str]) -> Iterator[dict[str, Any]]:
     lanes = {lane.session: lane for one in found if one.job == job for lane in one.lanes}
-    names = lines | {
-        number: lane.name if lane.gpu is None else f"{lane.name}, GPU {lane.gpu}" for number, lane in lanes.items()
-    }
+    names = lines | {number: ", ".join(filter(None, (lane.name, lane.place()))) for number, lane in lanes.items()}
     yield _about("process_name", pid, 0, {"name": f"job {job}"})
     for number, name in names.items():
         yield _about("thread_name", pid, number, {"name": name})

@@ -16,11 +16,14 @@ import grpc
 from jitc.ops.faults import KINDS, PHASES, wrong_trigger
 from jitc.v1 import control_pb2
 
+from ...common.printable import LINE, printable
 from ...common.rpc import Waiting, refuse
 from ...status.documents import document
 from ..fault_injector import FaultInjector
 from ..registry import Registry
-from .status import status_of
+from ..session import Session
+from .nodes import NoAnswer, OtherNodes, answered, limited
+from .status import Elsewhere, status_of
 
 
 class Races(Protocol):
@@ -51,6 +54,8 @@ class Seen(Protocol):
     @property
     def races(self) -> Races: ...
 
+    def elsewhere(self, session: Session) -> Elsewhere: ...
+
     def recoveries(self) -> list[dict[str, Any]]: ...
 
     def validations(self) -> list[dict[str, Any]]: ...
@@ -63,34 +68,75 @@ class Seen(Protocol):
 
 
 class AdminService:
-    """Status, report, inject, validate."""
+    """Status, report, inject, validate; here or on another node."""
 
-    def __init__(self, seen: Callable[[], Sequence[Seen]], waiting: Waiting) -> None:
-        """seen: returns the tenants that the caller may see, the own one first."""
-        self._seen, self._waiting = seen, waiting
+    def __init__(
+        self, seen: Callable[[], Sequence[Seen]], waiting: Waiting, nodes: OtherNodes | None = None
+    ) -> None:  # fmt: skip
+        """seen: returns the tenants that the caller may see, the own one first; nodes: the way to other nodes, if there
+        are any and the caller may ask them."""
+        self._seen, self.waiting, self._nodes = seen, waiting, nodes
         self._started = time.time()
         self.Inject, self.Validate = waiting.serve(self._inject), waiting.serve(self._validate)
+        self.AskNode = waiting.serve(self._ask_node)
 
     def Status(self, request: Any, context: Any) -> Any:
         found = status_of(self._seen(), self._started)
         return control_pb2.JsonReply(json=json.dumps(document(found)))
 
     def Report(self, request: Any, context: Any) -> Any:
-        seen = self._seen()
-        found = {
-            "recoveries": _by_time([(one.user, one.recoveries()) for one in seen]),
-            "validations": _by_time([(one.user, one.validations()) for one in seen]),
-            "divergences": _by_time([(one.user, one.divergences()) for one in seen]),
-            "races": _by_time([(one.user, one.races.documents()) for one in seen]),
-            "injected": _by_time([(one.user, one.faults.documents()) for one in seen]),
+        seen, node = self._seen(), self._node
+        lists = {
+            "recoveries": [(one.user, [_placed(each, node) for each in one.recoveries()]) for one in seen],
+            "validations": [(one.user, one.validations()) for one in seen],
+            "divergences": [(one.user, one.divergences()) for one in seen],
+            "races": [(one.user, one.races.documents()) for one in seen],
+            "injected": [(one.user, one.faults.documents()) for one in seen],
         }
-        return control_pb2.JsonReply(json=json.dumps(found))
+        found = {kind: _by_time(some, node) for kind, some in lists.items()}
+        return control_pb2.JsonReply(json=json.dumps({**found, "nodes": []}))
+
+    def Nodes(self, request: Any, context: Any) -> Any:
+        return control_pb2.NodesReply(node=self._node, others=self._others(context).others())
 
     def ReturnGpu(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
         lost = [one for one in self._seen() if one.registry.gpus[request.gpu].lost] or self._seen()[:1]
         details = [one.return_gpu(request.gpu) for one in lost]
         return control_pb2.ReturnGpuReply(detail="; ".join(dict.fromkeys(details)))
+
+    @property
+    def _node(self) -> str:
+        return self._seen()[0].registry.config.node
+
+    def _others(self, context: Any) -> OtherNodes:
+        if not self._node:
+            text = "this service is in no cluster (jitc-proxyd --cluster), and there are no other nodes to be asked"
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, text)
+        if self._nodes is None:
+            text = "other nodes answer commands of the service's own user, of root and of --admins alone"
+            refuse(context, grpc.StatusCode.PERMISSION_DENIED, text)
+        return self._nodes
+
+    def _ask_node(self, request: Any, context: Any) -> Any:
+        nodes, node = self._others(context), request.node
+        if node == self._node:
+            found = answered(self, request.method, request.request, context.is_active)
+            return control_pb2.AskNodeReply(code=found.code, text=found.text, reply=found.reply)
+        if node not in nodes.others():
+            known = ", ".join([self._node, *nodes.others()])
+            text = f"the cluster has no node {printable(node, LINE)}, as far as this one knows; its nodes are {known}"
+            refuse(context, grpc.StatusCode.NOT_FOUND, text)
+        try:
+            carried, seconds = limited(request.method, request.request)
+        except ValueError as error:
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        with self.waiting.seat(context, "ask again later"):
+            try:
+                found = nodes.ask(node, request.method, carried, seconds, context.is_active)
+            except NoAnswer as error:
+                return control_pb2.AskNodeReply(trouble=str(error))
+        return control_pb2.AskNodeReply(code=found.code, text=found.text, reply=found.reply)
 
     def _concerned(self, gpu: int) -> list[Seen]:
         """Returns the tenants that a command about a GPU concerns: those that have a session there, else the own."""
@@ -99,7 +145,7 @@ class AdminService:
 
     def _validate(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
-        with self._waiting.seat(context, "ask again later"):
+        with self.waiting.seat(context, "ask again later"):
             tenant = self._concerned(request.gpu)[0]
             pending = tenant.validate(request.gpu)
             _wait(pending.done, request.wait_ms, context)
@@ -108,7 +154,8 @@ class AdminService:
         if not pending.done.is_set():
             message = "no verdict yet: the job has not come to an optimizer step; `jitc report` will have it"
             refuse(context, grpc.StatusCode.DEADLINE_EXCEEDED, message)
-        return control_pb2.JsonReply(json=json.dumps(pending.document | {"user": tenant.user}))
+        whose = {"user": tenant.user, "node": self._node}
+        return control_pb2.JsonReply(json=json.dumps(pending.document | whose))
 
     def _inject(self, request: Any, context: Any) -> Any:
         fault = request.fault
@@ -124,7 +171,7 @@ class AdminService:
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, why)
         injectors = [one.faults for one in self._concerned(request.gpu)]
         if request.wait_ms:
-            with self._waiting.seat(context, "ask again later, or without --wait"):
+            with self.waiting.seat(context, "ask again later, or without --wait"):
                 armed = [one.arm(request.gpu, fault) for one in injectors]
                 deadline = time.monotonic() + request.wait_ms / 1000
                 for one in armed:
@@ -152,9 +199,17 @@ def _wait(done: threading.Event, wait_ms: float, context: Any) -> None:
             return
 
 
-def _by_time(documents: list[tuple[str, list[dict[str, Any]]]]) -> list[dict[str, Any]]:
-    """Returns the documents of several tenants, each with its user's name, as one list, oldest first."""
-    found = [one | {"user": user} for user, some in documents for one in some]
+def _placed(recovery: dict[str, Any], node: str) -> dict[str, Any]:
+    """Returns a recovery in which this node has its name; its sources do not know it."""
+    kinds = ("places", "ranks")
+    named = {kind: [one | {"node": one.get("node") or node} for one in recovery.get(kind, ())] for kind in kinds}
+    return recovery | {kind: some for kind, some in named.items() if some}
+
+
+def _by_time(documents: list[tuple[str, list[dict[str, Any]]]], node: str) -> list[dict[str, Any]]:
+    """Returns the documents of several tenants, each with its user's and this node's name, as one list, oldest
+    first."""
+    found = [one | {"user": user, "node": node} for user, some in documents for one in some]
     if len(documents) == 1:
         return found
     return sorted(found, key=lambda one: float(one.get("time", 0)))

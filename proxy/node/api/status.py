@@ -6,7 +6,7 @@ Called by: the Admin service. Promise: a GPU stands in it once, with the session
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...ranks.states import SessionState
@@ -21,6 +21,15 @@ from ..session import Session
 _BOUNDARY_PHASES = ("drain", "hash", "copy", "beside", "record", "gather")
 #: States of a GPU for different tenants, from the one that users should know of first.
 _STATES = ("failed", "recovering", "starting", "ready")
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """The part of other nodes in a session. nodes: those that have ranks of its job; trouble: why the job cannot be
+    recovered at present; empty: nothing is known."""
+
+    nodes: Sequence[str] = ()
+    trouble: str = ""
 
 
 class Races(Protocol):
@@ -38,6 +47,7 @@ class Tenant(Protocol):
     def registry(self) -> Registry: ...
     @property
     def races(self) -> Races: ...
+    def elsewhere(self, session: Session) -> Elsewhere: ...
 
 
 def status_of(tenants: Sequence[Tenant], started: float) -> model.Status:
@@ -47,7 +57,7 @@ def status_of(tenants: Sequence[Tenant], started: float) -> model.Status:
     held = sum(one.copies_held_bytes for gpu in gpus for one in gpu.sessions)
     limit = sum(one.registry.config.snapshot_bytes for one in tenants)
     copies = model.Copies(held_bytes=held, limit_bytes=limit)
-    return model.Status(gpus=gpus, copies=copies, shuffle=first.config.shuffle, started=started)
+    return model.Status(gpus=gpus, copies=copies, shuffle=first.config.shuffle, started=started, nodes=[])
 
 
 def _merged(views: list[model.GpuStatus]) -> model.GpuStatus:
@@ -73,6 +83,7 @@ def _gpu(tenant: Tenant, gpu: Gpu) -> model.GpuStatus:
     stats = stats_of({*sessions, *hosted})
     return model.GpuStatus(
         index=gpu.index,
+        node=registry.config.node,
         device=registry.backend.device,
         name=gpu.facts.name,
         physical=gpu.facts.physical,
@@ -102,10 +113,12 @@ def _session(tenant: Tenant, session: Session, stats: dict[str, Any], waiting_fo
 
 
 def _described(tenant: Tenant, session: Session, stats: dict[str, Any], waiting_for: str) -> model.SessionStatus:
-    worker = session.worker
+    worker, elsewhere = session.worker, tenant.elsewhere(session)
     return model.SessionStatus(
         pid=session.pid,
         user=tenant.user,
+        node=tenant.registry.config.node,
+        other_nodes=list(elsewhere.nodes),
         job=tenant.registry.job_of(session),
         worker_pid=worker.pid if worker is not None and worker.alive() else None,
         rank=session.rank,
@@ -113,6 +126,7 @@ def _described(tenant: Tenant, session: Session, stats: dict[str, Any], waiting_
         host=session.host,
         state=session.state.value,
         waiting_for=waiting_for,
+        trouble=elsewhere.trouble,
         boundary=int(stats.get("boundary", 0)),
         journal_bytes=int(stats.get("journal_bytes", 0)),
         memory_used=int(stats.get("memory_used", 0)),

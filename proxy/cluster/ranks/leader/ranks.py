@@ -55,7 +55,7 @@ class ClusterRanks:
         self._cluster, self._registry, self._table, self._leads = cluster, registry, table, leads
         self._memories, self._places = memories, places
         self._ending = threading.Event()
-        self.store_trouble = ""  # why a recovery has no epoch yet; empty: none waits for one
+        self._troubles: dict[int, str] = {}  # sessions whose recovery waits for the store, and why
 
     def close(self) -> None:
         """Ends waits for the store."""
@@ -119,6 +119,11 @@ class ClusterRanks:
         with self.changed:
             numbers = {one.number for one in seeds}
             return self._leads.awaits(numbers) if self._leads.over_nodes(numbers) else ""
+
+    def store_trouble(self, number: int) -> str:
+        """Returns why a recovery of a session's job has no epoch yet; empty: none waits for one."""
+        with self.changed:
+            return self._troubles.get(number, "")
 
     def job_of(self, one: Rank) -> str:
         with self.changed:
@@ -198,14 +203,14 @@ class ClusterRanks:
                 try:
                     return self._cluster.jobs.next_epoch(numbers, newest)
                 except StoreError as error:
-                    self._say_trouble(str(error))
+                    self._say_trouble(numbers, str(error))
                     self._ending.wait(STORE_SECONDS)
                     self._check_led(numbers)
         except NotLeader as error:
             self._leads.lost(numbers)
             raise NotLed(str(error)) from None
         finally:
-            self.store_trouble = ""
+            self._say_trouble(numbers, "")
         raise NotLed("the service is ending")
 
     def _check_led(self, numbers: Iterable[int]) -> None:
@@ -213,10 +218,15 @@ class ClusterRanks:
             if any(self._leads.is_left(number) for number in numbers):
                 raise NotLed("this node does not lead the job any more")
 
-    def _say_trouble(self, why: str) -> None:
-        if not self.store_trouble:
+    def _say_trouble(self, numbers: Sequence[int], why: str) -> None:
+        """Notes why these sessions have no epoch yet; empty: they have, or need none any more."""
+        with self.changed:
+            new = not any(one in self._troubles for one in numbers)
+            self._troubles = {one: text for one, text in self._troubles.items() if one not in numbers}
+            if why:
+                self._troubles |= dict.fromkeys(numbers, why)
+        if why and new:
             print(f"jitc-proxyd: a recovery waits for the cluster's store: {why}", file=sys.stderr, flush=True)
-        self.store_trouble = why
 
 
 def _epochs(one: Rank) -> int:

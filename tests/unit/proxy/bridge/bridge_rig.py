@@ -26,6 +26,8 @@ from jitc.proxy.common import rpc
 from jitc.v1 import bridge_pb2
 
 SECONDS = 30.0
+#: Of the server of a bridge, of which each stream takes one.
+THREADS = 16
 
 
 class ScriptedMirror:
@@ -104,7 +106,7 @@ class Node:
     def serve(self) -> None:
         """Begins to serve, at the address of before."""
         added = lambda server: rpc.add_frames(self.control.incoming, server)  # noqa: E731
-        self._server = PeerServer(self.address, self.credentials, self.control.known, added, threads=16)
+        self._server = PeerServer(self.address, self.credentials, self.control.known, added, threads=THREADS)
         self.address = f"127.0.0.1:{self._server.port}"
 
     def vanish(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import grpc
 import pytest
-from bridge_rig import SECONDS, Node, Town, town
+from bridge_rig import SECONDS, THREADS, Node, Town, town
 from toolkit.waiting import patient, until
 
 from jitc.proxy.bridge import incoming, outgoing
@@ -44,8 +44,15 @@ def said(capfd: pytest.CaptureFixture[str]) -> Said:
 
 def raw(node: Node, batches: Any) -> Any:
     """Another stream to the only other node, with the node's own certificate: what its sender is answered, in order."""
-    channel = node.opened[-1]._open(node.opened[-1].peer)
-    node.channels.append(channel)
+    return over(way(node, node.opened[-1]), node, batches)
+
+
+def way(node: Node, like: outgoing.Outgoing) -> grpc.Channel:
+    node.channels.append(like._open(like.peer))
+    return node.channels[-1]
+
+
+def over(channel: grpc.Channel, node: Node, batches: Any) -> Any:
     return rpc.frames(channel).Send(batches, metadata=as_metadata(node.name), timeout=patient(SECONDS))
 
 
@@ -303,6 +310,32 @@ def test_a_newer_stream_replaces_an_older_one(two: tuple[Node, Node]) -> None:
     second.wait_applied(b"newer")
     gate.set()
     assert len(list(call)) == 1 and len(second.mirror.cuts) == 1
+
+
+def test_a_node_that_opens_stream_after_stream_keeps_no_other_one_away(tmp_path: Path) -> None:
+    """More than there are threads for, none of which ends by itself."""
+    with town(tmp_path, 3) as made:
+        first, second, third = Town.connect(made)
+        gate = threading.Event()
+
+        def held() -> Iterator[Any]:
+            assert gate.wait(patient(SECONDS))
+            yield bridge_pb2.FrameBatch()
+
+        like, calls = first.stream(second), list[Any]()
+        channel = way(first, like)
+        like.peer = like.peer._replace(address="127.0.0.1:1")  # its own does not come again
+        for _ in range(THREADS + 4):
+            calls.append(over(channel, first, held()))
+            next(calls[-1])  # it is admitted
+        third.stream(second)._stream.call.cancel()
+        third.wait_cut()
+        third.wait_connected(second)
+        third.mirror.publish(2, b"served")
+        second.wait_applied(b"served")
+        gate.set()
+        for one in calls:
+            one.cancel()
 
 
 def test_a_node_that_is_no_peer_is_refused(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Nodes of a cluster for tests of what they agree on in the store: each with an engine, jobs and meetings of its own,
-over one dictionary.
+over one dictionary, or over engines that a test opens.
 
-Used by: test_meetings.py, test_jobs_over_nodes.py. Communicators are plain records here, and links are noted instead of
-being made.
+Used by: test_meetings.py, test_jobs_over_nodes.py, test_store_that_was_wiped.py. Communicators are plain records here,
+and links are noted instead of being made.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from jitc.proxy.cluster import keys
 from jitc.proxy.cluster.jobs import Jobs
 from jitc.proxy.cluster.meetings import LocalCommunicator, Meetings, Segment
 from jitc.proxy.cluster.store.clock import BootClock
+from jitc.proxy.cluster.store.engine import Engine
 from jitc.proxy.cluster.store.engines.local import Dictionary, LocalEngine
 from jitc.proxy.ranks.numbers import first_session
 
@@ -56,13 +57,14 @@ class Here:
 
 
 class RigNode:
-    """One node. links: the communicators that are linked now, by id."""
+    """One node. links: the communicators that are linked now, by id; unlinked: those that were, in order."""
 
-    def __init__(self, store: Dictionary, number: int) -> None:
+    def __init__(self, engine: Engine, number: int) -> None:
         self.number, self.name = number, f"n{number}"
-        self.engine = LocalEngine(store)
+        self.engine = engine
         self.here = Here()
         self.links: dict[bytes, LocalCommunicator] = {}
+        self.unlinked: list[bytes] = []
         self.registration = self.engine.register(f"{keys.NODES}{self.name}", b"{}", lambda event: None)
         self.jobs = Jobs(self.engine, self.name, number, lambda other: f"n{other}")
         self.meetings = Meetings(self.engine, number, self.here, self.jobs, self)
@@ -70,7 +72,9 @@ class RigNode:
         self.meetings.start()
 
     def set(self, linked: Sequence[LocalCommunicator]) -> None:
-        self.links = {one.unique_id: one for one in linked}
+        now = {one.unique_id: one for one in linked}
+        self.unlinked += self.links.keys() - now.keys()
+        self.links = now
 
     def session(self, count: int) -> int:
         """Returns the number of a session of this node."""
@@ -127,6 +131,6 @@ def nodes(count: int) -> Iterator[Rig]:
         store = Dictionary(BootClock())
         made = []
         for number in range(1, count + 1):
-            made.append(RigNode(store, number))
+            made.append(RigNode(LocalEngine(store), number))
             ends.callback(made[-1].close)
         yield Rig(store, made)

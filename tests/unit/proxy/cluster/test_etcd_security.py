@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -191,6 +192,72 @@ def test_a_certificate_that_is_not_right(tmp_path: Path, authority: Authority, o
             open_engine(cluster, options(right)).get("jobs/1")
 
 
+def moved(files: Tls, folder: Path) -> Tls:
+    """Brings the files to where an engine, or a member, has its own."""
+    folder.mkdir(exist_ok=True)
+    own = Tls(folder / "ca.pem", folder / "own.pem", folder / "own.key", files.mutual)
+    for source, place in zip(files[:3], own[:3], strict=True):
+        replaced(place, source.read_bytes())
+    return own
+
+
+def replaced(path: Path, content: bytes) -> None:
+    """Replaces a file as a whole, as programs do that renew certificates."""
+    new = path.with_name(f".{path.name}")
+    new.write_bytes(content)
+    new.rename(path)
+
+
+def test_files_that_are_replaced_are_used_from_then_on(
+    tmp_path: Path, authority: Authority, open_engine: Open, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The authority of both ends is another one after a while."""
+    other = Authority(tmp_path, "other")
+    member = moved(authority.sign("member", mutual=True), tmp_path / "member")
+    client = moved(authority.sign("client"), tmp_path / "client")
+    with etcd(tmp_path / "etcd", tls=member) as cluster:
+        engine, states = open_engine(cluster, options(client, own=True)), Seen[State]()
+        put(engine, "jobs/1", "before")
+        engine.watch("", states)
+        states.until(lambda state: texts(state) == {"jobs/1": "before"})
+        cluster.kill(cluster.members[0])
+        moved(other.sign("member2", mutual=True), tmp_path / "member")
+        cluster.start()
+        with pytest.raises(Unreachable, match="not one of --cluster-ca's"):
+            until(lambda: engine.get("jobs/1") is None, LIMIT, "it is refused")
+        renewed = other.sign("client2")
+        replaced(client.certificate, renewed.certificate.read_bytes())
+        with pytest.raises(Unreachable):
+            engine.get("jobs/1")
+        assert f"goes on with the certificates for the store that it has: {client.key} is not" in capfd.readouterr().out
+        replaced(client.key, renewed.key.read_bytes())
+        replaced(client.ca, renewed.ca.read_bytes())
+        assert come_back(lambda: engine.get("jobs/1"))
+        put(engine, "jobs/1", "after")
+        states.until(lambda state: texts(state) == {"jobs/1": "after"})
+
+
+def test_a_watch_follows_to_connections_with_other_files(
+    tmp_path: Path, authority: Authority, open_engine: Open
+) -> None:
+    """Nothing is lost while both are good."""
+    member, client = authority.sign("member", mutual=True), moved(authority.sign("client"), tmp_path / "client")
+    with etcd(tmp_path / "etcd", tls=member) as cluster:
+        engine, states, seen = (
+            open_engine(cluster, options(client, own=True)),
+            Seen[State](),
+            Seen[Held | Lost | Taken](),
+        )
+        engine.watch("jobs/", states)
+        engine.register("nodes/n0", b"here", seen)
+        seen.next(Held)
+        for number in range(3):
+            moved(authority.sign(f"client{number}"), tmp_path / "client")
+            put(engine, "jobs/1", str(number))
+            states.until(lambda state, number=number: texts(state) == {"jobs/1": str(number)})  # type: ignore[misc]
+        assert len(seen.all) == 1 and len({id(one) for one in engine._calls.links + engine._calls._left}) == 2
+
+
 def test_tls_where_there_is_none(tmp_path: Path, authority: Authority, open_engine: Open) -> None:
     with etcd(tmp_path / "etcd") as cluster, pytest.raises(StoreError, match=r"does not speak TLS: leave out"):
         open_engine(cluster, options(authority.sign("client"))).get("jobs/1")
@@ -199,3 +266,25 @@ def test_tls_where_there_is_none(tmp_path: Path, authority: Authority, open_engi
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"{tmp_path}/none: No such file or directory"):
         etcd_engine("127.0.0.1:1", Options(ca=str(tmp_path / "none")))
+
+
+def test_files_that_cannot_be_used_are_named_until_they_can(
+    tmp_path: Path, authority: Authority, open_engine: Open
+) -> None:
+    """A service that is started again has jobs, which need no store: it must not end because of them."""
+    member, two = authority.sign("member"), authority.sign("two")
+    with etcd(tmp_path / "etcd", tls=member) as cluster:
+        for name, content, message in (
+            ("ca", b"nothing", "ca.pem has no certificate in PEM.*--cluster-ca"),
+            ("key", two.key.read_bytes(), "own.key is not the key of .*own.pem.*--cluster-cert"),
+            ("certificate", b"nothing", "own.key is not the key of .*own.pem, or one of them is not in PEM"),
+        ):
+            own = moved(member, tmp_path / name)
+            right = getattr(own, name).read_bytes()
+            replaced(getattr(own, name), content)
+            engine = open_engine(cluster, options(own, own=True))
+            with pytest.raises(Unreachable, match=message):
+                engine.get("jobs/1")
+            assert re.search(message, engine.members()[0].trouble)
+            replaced(getattr(own, name), right)
+            assert engine.get("jobs/1") is None

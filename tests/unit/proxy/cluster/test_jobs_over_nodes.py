@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,7 +12,7 @@ from toolkit.waiting import until
 from jitc.proxy.cluster.entries import JobEntry, Meeting, connecting, job_key, leaving, link_number, name_of
 from jitc.proxy.cluster.keys import Malformed
 from jitc.proxy.cluster.ranks.leadership import NotLeader
-from jitc.proxy.cluster.store.engine import Entry
+from jitc.proxy.cluster.store.engine import Change, Entry, Swapped
 from jitc.proxy.ranks.numbers import first_session
 
 A, B, C = (first_session(number) + 1 for number in (1, 2, 3))
@@ -60,6 +61,21 @@ def test_the_next_leader_goes_on_behind_the_epochs_of_the_one_before() -> None:
         assert other.jobs.next_epoch(sessions, 0) == 5
 
 
+def test_epochs_grow_also_where_the_store_has_older_data_again() -> None:
+    """As one that was restored from a backup."""
+    with nodes(2) as rig:
+        leader, other, sessions = led(rig)
+        assert leader.jobs.next_epoch(sessions, 6) == 7
+        [(key, entry)] = rig.store.state("jobs/").entries.items()
+        for one in rig.nodes:
+            until(lambda one=one: [each.epoch for each, _ in one.jobs.entries().values()] == [7], SECONDS, "all know")  # type: ignore[misc]
+        rig.store.swap([Change(key, entry.revision, JobEntry(frozenset(sessions), 2).encoded())])
+        assert leader.jobs.next_epoch(sessions, 0) == 8
+        leader.registration.resign()
+        until(lambda: other.jobs.leader_of(sessions[1]) == other.name, SECONDS, "the other one leads")
+        assert other.jobs.next_epoch(sessions, 0) == 9
+
+
 def test_a_session_of_another_node_alone_is_led_there() -> None:
     with nodes(2) as rig:
         first, _ = rig.nodes
@@ -104,12 +120,53 @@ def test_an_entry_is_removed_when_all_its_nodes_have_released_it() -> None:
         b"{}", b"[" * 5000, b'{"ranks":0,"seats":{},"ends":{},"released":[]}',
         b'{"ranks":2,"seats":{"x":1},"ends":{},"released":[]}',
         b'{"ranks":2,"seats":{"0":"1"},"ends":{},"released":[]}', b'{"ranks":2,"seats":{},"ends":{},"released":[""]}',
-        b'{"ranks":2,"seats":{"2":1},"ends":{},"released":[]}',
+        b'{"ranks":2,"seats":{"2":4294967297},"ends":{},"released":[]}',
+        b'{"ranks":true,"seats":{},"ends":{},"released":[]}', b'{"ranks":2,"seats":{},"ends":{},"released":[0]}',
+        b'{"ranks":2,"seats":{"0":7},"ends":{},"released":[]}',
+        b'{"ranks":2,"seats":{"0":' + b"9" * 400 + b'},"ends":{},"released":[]}',
+        b'{"ranks":' + b"9" * 5000 + b'}', b'{"ranks":2,"seats":{},"ends":{"0":["x"]},"released":[]}',
     ],
 )  # fmt: skip
 def test_an_entry_of_another_form_is_refused_with_its_key(value: bytes) -> None:
     with pytest.raises(Malformed, match="communicators/x in the store"):
         Meeting.decoded("communicators/x", Entry(value, 1))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"", b"{}", b"[1]", b'{"sessions":[4294967297],"epoch":-1}', b'{"sessions":[4294967297],"epoch":true}',
+        b'{"sessions":[4294967297],"epoch":' + str(1 << 63).encode() + b"}", b'{"sessions":[1],"epoch":0}',
+        b'{"sessions":["4294967297"],"epoch":0}', b'{"sessions":' + str([A] * 4097).encode() + b',"epoch":0}',
+    ],
+)  # fmt: skip
+def test_a_job_of_another_form_is_refused_with_its_key(value: bytes) -> None:
+    with pytest.raises(Malformed, match="jobs/x in the store"):
+        JobEntry.decoded("jobs/x", Entry(value, 1))
+
+
+def test_why_a_rank_has_ended_is_one_short_line_whatever_the_store_says() -> None:
+    value = json.dumps({"ranks": 2, "seats": {"0": A}, "ends": {"0": "a\n" * (1 << 19)}, "released": []}).encode()
+    why = Meeting.decoded("communicators/x", Entry(value, 1)).ends[0]
+    assert len(why) < 500 and why.isprintable()
+
+
+def test_a_leader_that_is_no_node_leads_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with nodes(2) as rig:
+        leader, other, sessions = led(rig)
+        [key] = rig.keys("leaders/")
+        for garbage in (b"\xff", b"x" * 64, b""):
+            entry = rig.store.entry(key)
+            assert entry is not None
+            assert isinstance(rig.store.swap([Change(key, entry.revision, garbage)]), Swapped)
+            for one in rig.nodes:
+                until(lambda one=one: one.jobs.leader_of(sessions[0]) is None, SECONDS, "nobody leads")  # type: ignore[misc]
+        assert f"{key} in the store names no node; remove it" in capfd.readouterr().err
+        entry = rig.store.entry(key)
+        assert entry is not None
+        rig.store.swap([Change(key, entry.revision, None)])
+        names = {leader.name, other.name}
+        until(lambda: other.jobs.leader_of(sessions[0]) in names, SECONDS, "one leads again")
 
 
 def test_names_and_numbers_of_communicators() -> None:

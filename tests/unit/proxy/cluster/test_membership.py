@@ -216,6 +216,35 @@ def test_a_service_with_sessions_goes_on_and_tries_again(
     client.close()
 
 
+def test_a_service_with_sessions_that_finds_another_store(
+    town: Town, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It writes nothing there, goes on with its sessions, and says so once; the next one with the right store joins."""
+    town.certify()
+    service = town.service()
+    service.start()
+    client = Client(service)
+    service.leave()
+    other = Dictionary(BootClock())
+    with monkeypatch.context() as wrong:
+        wrong.setattr(opening, "open_engine", lambda *_: LocalEngine(other))
+        after = town.service(store="etcd://wrong:2379")
+        after.start()
+    said = capfd.readouterr().err
+    assert "the store at etcd://wrong:2379 is not the one in which the jobs of this service began" in said
+    tries = member.Lasting.begin
+    counted: list[bool] = []
+    monkeypatch.setattr(member.Lasting, "begin", lambda one, has_jobs: (counted.append(has_jobs), tries(one, has_jobs)))
+    until(lambda: len(counted) >= 2, SECONDS, "it tries again")
+    assert after._membership._member is None and len(after.registry.sessions) == 1 and not other.state("").entries
+    assert "is not in its cluster" not in capfd.readouterr().err
+    after.leave()
+    last = town.service()
+    last.start()
+    assert last._membership._member is not None and len(last.registry.sessions) == 1 and town.nodes() == ["n1"]
+    client.close()
+
+
 def test_a_service_that_ends_while_it_tries(town: Town) -> None:
     town.certify()
     service = town.service()

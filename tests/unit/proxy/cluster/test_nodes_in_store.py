@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -13,14 +15,17 @@ from toolkit.waiting import until
 
 from jitc.proxy.cluster import keys
 from jitc.proxy.cluster import nodes as module
+from jitc.proxy.cluster.entries import JobEntry, Meeting, communicator_key, job_key
 from jitc.proxy.cluster.nodes import CannotJoin, NodeRecord, Nodes, claimed_number
 from jitc.proxy.cluster.store.clock import BootClock
-from jitc.proxy.cluster.store.engine import Change, StoreError, Unreachable
+from jitc.proxy.cluster.store.engine import Change, Entry, StoreError, Unreachable
 from jitc.proxy.cluster.store.engines.local import Dictionary, LocalEngine
 from jitc.proxy.ranks.numbers import first_session, node_of
 
 SECONDS = 20.0
+SESSION = first_session(1) + 1
 RECORD = NodeRecord(1, "10.0.0.1:7431", "10.0.0.1:7432", "ab" * 32, {"protocol": 4})
+SECOND = NodeRecord(2, "10.0.0.2:7431", "10.0.0.2:7432", "cd" * 32)
 
 
 @pytest.fixture
@@ -88,6 +93,92 @@ def test_a_number_that_is_none_is_refused(engine: Any, value: bytes) -> None:
         claim(one, "n1")
 
 
+def test_the_number_of_a_node_that_is_there_is_given_to_no_other_one(engine: Any) -> None:
+    """Where the store has lost who has which, and the node has not come again to say so."""
+    one = engine()
+    one.compare_and_swap([Change(f"{keys.NODES}n7", 0, replace(RECORD, number=1).encoded())])
+    one.compare_and_swap([Change(f"{keys.NODES}n8", 0, b"none")])
+    assert [claim(one, "n2"), claim(one, "n7"), claim(one, "n2")] == [2, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (job_key("1"), JobEntry(frozenset({SESSION, first_session(9) + 1})).encoded()),
+        (communicator_key("c"), Meeting(2, {0: SESSION}).encoded()),
+    ],
+)
+def test_a_node_whose_sessions_have_ended_without_a_word_gets_another_number(
+    engine: Any, key: str, value: bytes
+) -> None:
+    """Its next sessions are never taken for those, of which others know."""
+    one = engine()
+    assert claim(one, "n1") == node_of(SESSION)
+    one.compare_and_swap([Change(key, 0, value)])
+    assert claim(one, "n1") == 2
+    one.compare_and_swap([Change(key, one.get(key).revision, None)])
+    assert claim(one, "n1") == 2
+
+
+def test_a_node_that_has_another_number_is_known_by_both(engine: Any) -> None:
+    first, second = Nodes(engine(), "n1", lambda: None), Nodes(engine(), "n2", lambda: None)
+    first.start(RECORD)
+    for number in (2, 3):
+        second.start(replace(SECOND, number=number))
+        until(lambda number=number: first.name_of(number) == "n2", SECONDS, "n1 sees n2")  # type: ignore[misc]
+        second.stop()
+        second = Nodes(engine(), "n2", lambda: None)
+    assert first.name_of(2) == "n2" and first.name_of(4) == "number 4"
+    first.stop()
+
+
+def test_two_nodes_of_one_number_have_nothing_to_do_with_each_other(
+    engine: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second, third = (Nodes(engine(), name, lambda: None) for name in ("n1", "n2", "n3"))
+    first.start(RECORD)
+    second.start(replace(SECOND, number=1))
+    third.start(replace(SECOND, number=3))
+    until(lambda: "n3" in first.others() and "n3" in second.others(), SECONDS, "they see the third one")
+    assert set(first.others()) == set(second.others()) == {"n3"}
+    said = capsys.readouterr().err
+    assert "node n2 has the number of this one, 1" in said and "node n1 has the number of this one, 1" in said
+    for one in (first, second, third):
+        one.stop()
+
+
+@pytest.mark.parametrize(
+    ("key", "changes"),
+    [
+        ("a b", {}), ("n" * 64, {}), ("n3", {"peer": "x" * 301}), ("n3", {"bridge": "h:1\n"}), ("n3", {"number": True}),
+        ("n3", {"number": 1 << 20}), ("n3", {"versions": []}), ("n3", {"certificate": None}),
+        ("n3", {"peer": "x" * (1 << 20)}),
+    ],
+)  # fmt: skip
+def test_a_record_that_is_none(key: str, changes: dict[str, Any]) -> None:
+    """However large it is, what is said of it is short."""
+    value = json.dumps(json.loads(SECOND.encoded()) | changes).encode()
+    with pytest.raises(keys.Malformed) as error:
+        NodeRecord.decoded(f"{keys.NODES}{key}", Entry(value, 1))
+    assert len(str(error.value)) < 200
+
+
+def test_a_name_that_comes_back_on_another_machine(engine: Any, store: Dictionary) -> None:
+    """While its old lease is still there: it is waited for until that is over."""
+    dead, second = engine(), Nodes(engine(), "n1", lambda: None)
+    old = Nodes(dead, "n1", lambda: None)
+    old.start(RECORD)
+    dead.close()  # its machine is gone, and says nothing
+    began = Thread(target=second.start, args=(SECOND,))
+    began.start()
+    until(lambda: second._taken, SECONDS, "it finds the name taken")
+    assert not second.registered and began.is_alive()
+    store.revoke(store.state(keys.NODES).entries[f"{keys.NODES}n1"].lease)
+    began.join(SECONDS)
+    assert second.registered and store.state(keys.NODES).entries[f"{keys.NODES}n1"].value == SECOND.encoded()
+    second.stop()
+
+
 def test_nodes_see_each_other_come_and_go(engine: Any) -> None:
     changed = threading.Event()
     first, second = Nodes(engine(), "n1", changed.set), Nodes(engine(), "n2", lambda: None)
@@ -129,7 +220,7 @@ def test_an_entry_that_cannot_be_read_concerns_its_node_alone(engine: Any, capsy
     one.compare_and_swap([Change(f"{keys.NODES}odd", 0, b'{"number":0}')])
     first, second = Nodes(one, "n1", lambda: None), Nodes(engine(), "n2", lambda: None)
     first.start(RECORD)
-    second.start(RECORD)
+    second.start(SECOND)
     until(lambda: "n2" in first.others(), SECONDS, "n1 sees n2")
     assert "odd" not in first.others()
     assert capsys.readouterr().err.count("nodes/odd in the store does not describe a node") == 2

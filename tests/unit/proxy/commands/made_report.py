@@ -12,7 +12,8 @@ STARTED = 1_790_000_000.0
 
 
 def report(*recoveries: dict[str, Any], **others: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"recoveries": list(recoveries), "validations": [], "divergences": [], "races": [], "injected": []} | others
+    kinds = ("validations", "divergences", "races", "injected", "nodes")
+    return {"recoveries": list(recoveries), **{kind: [] for kind in kinds}} | others
 
 
 def examples(kind: str) -> list[dict[str, Any]]:
@@ -34,10 +35,11 @@ def recovery(
     timeline = [{"phase": name, "at": starts[name], "seconds": seconds[name], "attempt": 1} for name in PHASES]
     lanes = [_rank(number, number == lost, (starts, seconds), source) for number in range(ranks)]
     (document,) = example("jitc report --json")["recoveries"]
-    return document | {
+    found = document | {
         "time": began + at, "began": began, "seconds": at, "phases": seconds, "timeline": timeline, "ranks": lanes,
         "gpu": lost, "gpus": [lost], "sessions": [one["name"] for one in lanes],
     } | changes  # fmt: skip
+    return {**found, "places": [{"node": "", "gpu": one} for one in found["gpus"]]} | changes
 
 
 def _rank(
@@ -52,7 +54,8 @@ def _rank(
     stopped = 0.0 if lost else starts["fence"]
     end = spans[-1]["at"] + spans[-1]["seconds"]
     return {
-        "session": number + 1, "name": f"rank {number} (pid {4800 + number})", "rank": number, "gpu": number,
+        "session": number + 1, "name": f"rank {number} (pid {4800 + number})", "rank": number, "node": "",
+        "gpu": number,
         "lost": lost, "computed": 12.5, "stopped": stopped, "spans": spans,
         "waited": end - stopped - sum(one["seconds"] for one in spans),
     }  # fmt: skip

@@ -58,7 +58,7 @@ def test_a_report_of_an_older_service_is_shown_likewise(capsys: pytest.CaptureFi
     assert [line for line in lines if line.lstrip().startswith("jitc-proxyd: forged")] == ["      jitc-proxyd: forged"]
     assert len(lines) == len(plain) + 2 and sum(r"job\x1b[2J" in line for line in lines) >= 10
     assert all(line.isprintable() for line in text.validation(document["validations"][0]).split("\n"))
-    commands._show(json.dumps(document), True, text.report)
+    commands._show(document, True, text.report)
     shown = capsys.readouterr().out
     assert shown.isascii() and all(line.isprintable() for line in shown.splitlines())
     assert json.loads(shown) == document

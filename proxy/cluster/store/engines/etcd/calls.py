@@ -2,7 +2,8 @@
 
 Called by: engine.py, watch.py. Thread-safe. Promises: each try ends within CALL_SECONDS, as does the login before it,
 and every member is tried; a call that may be served once only is not repeated after a try that may have had an effect;
-the answers of another cluster are not used; no lock is held while a member is waited for.
+the answers of another cluster are not used; no lock is held while a member is waited for; files of certificates that
+are replaced are used from the next call on.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from jitc.etcd import rpc_pb2
 
 from ...engine import AnotherCluster, Refused, StoreError, Unreachable
 from ...locations import Address, Options
-from .channel import Stubs, credentials, open_channel, stubs
+from .channel import Stubs, open_channel, stubs
 from .errors import Failure, Kind, judge
+from .files import Files
+from .outage import Outage
 
 #: For one answer of one member.
 CALL_SECONDS = 1.0
@@ -31,6 +34,9 @@ Method = Callable[..., Any]
 
 class NoLease(StoreError):
     """The store has forgotten the lease; nothing was changed."""
+
+
+_REFUSALS: dict[Kind, type[StoreError]] = {Kind.REFUSED: Refused, Kind.NO_LEASE: NoLease}
 
 
 class Link:
@@ -46,18 +52,24 @@ class Link:
 class Calls:
     """The members of one etcd."""
 
-    def __init__(self, addresses: Sequence[Address], options: Options, moved: Callable[[], None]) -> None:
-        """moved: is called when another member is tried first. Raises ValueError if a file cannot be read."""
-        secret = credentials(options)
-        self.links = [Link(one, secret) for one in addresses]
+    def __init__(
+        self, addresses: Sequence[Address], options: Options, moved: Callable[[], None], files: Files, outage: Outage
+    ) -> None:
+        """moved: is called when another link is tried first."""
+        self._files, self._outage = files, outage
+        self.links = [Link(one, self._files.secret) for one in addresses]
+        self._left: list[Link] = []  # with older files; unused ones are closed by gRPC
         self._options, self._moved = options, moved
         self._lock = threading.Lock()
         self._first = 0  # the link that is tried first
         self._cluster = 0
+        self._closed = False
 
     def close(self) -> None:
         """Ends all connections, and calls that wait on them."""
-        for one in self.links:
+        with self._lock:
+            self._closed = True
+        for one in [*self.links, *self._left]:
             one.channel.close()
 
     def ask(self, method: Callable[[Stubs], Method], request: Any, once: bool = False) -> Any:
@@ -69,17 +81,19 @@ class Calls:
         failures: list[tuple[Link, Failure]] = []
         for link in self._in_order():
             try:
-                return self._try(link, method, request)
+                found = self._try(link, method, request)
             except Failure as failure:
-                if failure.kind is Kind.REFUSED:
-                    raise Refused(str(failure)) from None
-                if failure.kind is Kind.NO_LEASE:
-                    raise NoLease(str(failure)) from None
+                if refusal := _REFUSALS.get(failure.kind):
+                    self._outage.answered()
+                    raise refusal(str(failure)) from None
                 failures.append((link, failure))
                 self.leave(link)
                 if once and failure.kind is Kind.LOST:
-                    raise Unreachable(_text(failures)) from None
-        raise _unanswered(failures)
+                    break
+            else:
+                self._outage.answered()
+                return found
+        raise self._outage.of(_unanswered(failures))
 
     def current(self) -> Link:
         """Returns the link on which a stream is best opened."""
@@ -111,6 +125,8 @@ class Calls:
 
     def answer(self, link: Link, method: Callable[[Stubs], Method], request: Any) -> Any:
         """Returns the answer of this member. Raises Failure."""
+        if self._files.trouble:
+            raise Failure(Kind.UNSENT, self._files.trouble)
         try:
             found = method(link.stubs)(request, timeout=CALL_SECONDS, metadata=self.metadata(link))
         except grpc.RpcError as error:
@@ -140,8 +156,21 @@ class Calls:
             link.token = ""
 
     def _in_order(self) -> Sequence[Link]:
+        if self._files.look():
+            self._open_anew()
         with self._lock:
             return self.links[self._first :] + self.links[: self._first]
+
+    def _open_anew(self) -> None:
+        """Makes connections with other files; calls that run end on those that there are."""
+        with self._lock:
+            if self._closed:
+                return
+            closing, self._left = self._left, self.links
+            self.links = [Link(one.address, self._files.secret) for one in self._left]
+        for one in closing:
+            one.channel.close()
+        self._moved()
 
 
 def keep_alive(stubs: Stubs) -> Method:

@@ -7,14 +7,13 @@ given up within nine seconds, and made anew.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import grpc
 
 from jitc.etcd import rpc_pb2_grpc
 
-from ...locations import Address, Options
+from ...locations import Address
 
 #: Largest message: as many entries as one prefix may have, of a usual size.
 MESSAGE_LIMIT = 32 << 20
@@ -44,13 +43,6 @@ class Stubs:
     maintenance: Any
 
 
-def credentials(options: Options) -> grpc.ChannelCredentials | None:
-    """Returns what TLS needs; None: none was asked for. Raises ValueError if a file cannot be read."""
-    if not (options.ca or options.certificate):
-        return None
-    return grpc.ssl_channel_credentials(*(_content(one) for one in (options.ca, options.key, options.certificate)))
-
-
 def open_channel(address: Address, secret: grpc.ChannelCredentials | None) -> grpc.Channel:
     target = f"dns:///{address}"
     if secret is None:
@@ -66,12 +58,3 @@ def stubs(channel: grpc.Channel) -> Stubs:
         rpc_pb2_grpc.AuthStub(channel),  # type: ignore[no-untyped-call]
         rpc_pb2_grpc.MaintenanceStub(channel),  # type: ignore[no-untyped-call]
     )
-
-
-def _content(path: str) -> bytes | None:
-    if not path:
-        return None
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror or error}") from None

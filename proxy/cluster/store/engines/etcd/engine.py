@@ -6,7 +6,9 @@ Called by: ../../opening.py. Promises: those of engine.py: reads are linearizabl
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from jitc.etcd import rpc_pb2
@@ -35,6 +37,8 @@ from ...locations import Address, Options
 from ...recipes import Recipes
 from .calls import Calls, Link, NoLease, keep_alive
 from .errors import Failure
+from .files import Files
+from .outage import Outage
 from .records import entries_of, entry_of, lease_number, prefix_request, request_of, transaction
 from .revisions import Revisions
 from .watch import EtcdWatch
@@ -54,7 +58,8 @@ class EtcdEngine(Recipes):
         """Raises ValueError if a file of the options cannot be read. etcd has no leases of less than 2 s."""
         super().__init__(lease_seconds)
         self.clock = clock
-        self._calls = Calls(addresses, options, self._read_again)
+        files, outage = Files(options, report), Outage(clock, report)
+        self._calls = Calls(addresses, options, self._read_again, files, outage)
         self._report = report
         self._revisions = Revisions(self._lost)
 
@@ -72,7 +77,7 @@ class EtcdEngine(Recipes):
         found, base = self._read(prefix_request(prefix, ENTRIES_MOST))
         if found.more:
             raise Refused(f"there are more than {ENTRIES_MOST:,} entries under {prefix}")
-        return State(entries_of(found.kvs, base), base + found.header.revision), base
+        return State(entries_of(found.kvs, base), base + found.header.revision, base), base
 
     def compare_and_swap(self, changes: Sequence[Change]) -> Outcome:
         check_changes(changes)
@@ -93,7 +98,12 @@ class EtcdEngine(Recipes):
 
     def watch(self, prefix: str, changed: Callable[[State], None]) -> EtcdWatch:
         check_prefix(prefix)
-        watch = EtcdWatch(self._calls, lambda: self.read_all(prefix), prefix, self.clock, changed)
+
+        def seen(state: State) -> None:
+            self._revisions.note(state.begun, state.revision - state.begun)
+            changed(state)
+
+        watch = EtcdWatch(self._calls, lambda: self.read_all(prefix), prefix, self.clock, seen)
         self._run(watch)
         watch.start()
         return watch
@@ -117,7 +127,9 @@ class EtcdEngine(Recipes):
             return
 
     def members(self) -> Sequence[Member]:
-        return [self._member(one) for one in self._calls.links]
+        links = self._calls.links
+        with ThreadPoolExecutor(len(links), "jitc-members") as pool:
+            return list(pool.map(self._member, links))
 
     def close(self) -> None:
         self._close_running(self._calls.close)
@@ -139,9 +151,10 @@ class EtcdEngine(Recipes):
                 one.read_again()
 
     def _member(self, link: Link) -> Member:
+        began = time.monotonic()
         try:
             found = self._calls.answer(link, lambda stubs: stubs.maintenance.Status, rpc_pb2.StatusRequest())
         except Failure as failure:
             return Member(str(link.address), "", False, str(failure))
-        leads = found.leader == found.header.member_id
-        return Member(str(link.address), found.version, leads, "; ".join(found.errors))
+        leads, seconds = found.leader == found.header.member_id, time.monotonic() - began
+        return Member(str(link.address), found.version, leads, "; ".join(found.errors), seconds)

@@ -4,7 +4,7 @@ After a loss, all revisions of before are behind all that follow: a caller that 
 new ones, and a change that expects an entry of before finds none.
 
 Called by: engine.py, watch.py. Thread-safe. Promises: only an answer that must be newer than one before shows a loss,
-so calls that overlap do not; each loss is reported once.
+so calls that overlap do not; each loss is reported once; what a watch has brought is behind the next loss as well.
 """
 
 from __future__ import annotations
@@ -59,3 +59,10 @@ class Revisions:
                 "and jobs register again"
             )
         return base
+
+    def note(self, base: int, revision: int) -> None:
+        """Takes etcd's revision of what a watch has brought, whose revisions have this base."""
+        with self._lock:
+            now = self._mark
+            if base == now.base:
+                self._mark = Mark(now.loss, now.base, max(now.newest, revision))

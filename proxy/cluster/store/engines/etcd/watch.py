@@ -43,6 +43,7 @@ class EtcdWatch:
         self._lock = threading.Lock()
         self._stream: Any = None
         self._last = State({}, 0)  # what was reported
+        self._ended_early = False  # the stream before, without an answer
         self._steps = Steps(f"the watch of {prefix}", clock, self._step)
         self._clock = clock
 
@@ -83,7 +84,10 @@ class EtcdWatch:
             link.token = None
         else:
             self._calls.leave(link)
-        return _ERRORS.get(failure.kind, Unreachable)(f"{link.address}: {failure}")
+        error = _ERRORS.get(failure.kind, Unreachable)(f"{link.address}: {failure}")
+        # A store that is away is reported by the read that follows; where reads are answered, streams should be, too.
+        error.reported, self._ended_early = not self._ended_early, True
+        return error
 
     def _follow(self, link: Link, base: int) -> None:
         """Returns when it is time to read all again. Raises Failure."""
@@ -112,13 +116,14 @@ class EtcdWatch:
         """Returns when etcd does not have the changes any more."""
         for answer in stream:
             self._calls.check(answer.header)
+            self._ended_early = False
             if answer.compact_revision:
                 return
             if answer.canceled:
                 raise judge_reason(answer.cancel_reason)
             if answer.events:
                 revision = max(one.kv.mod_revision for one in answer.events)
-                self._report(State(applied(self._last.entries, answer.events, base), base + revision))
+                self._report(State(applied(self._last.entries, answer.events, base), base + revision, base))
 
     def _report(self, state: State) -> None:
         self._changed(state)

@@ -349,10 +349,15 @@ def test_the_store_is_down(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     with rig(tmp_path) as nodes:
         nodes.store.down = True
         nodes.worker(1).kill()
-        until(lambda: nodes.leader.ranks.store_trouble or None, SECONDS, "it waits")
+        own, other = nodes.session(0), nodes.numbers[1]
+        until(lambda: nodes.leader.ranks.store_trouble(other) or None, SECONDS, "it waits")
+        found = nodes.leader.over_nodes.elsewhere(own, nodes.leader.coordinator.waits_for(own))
+        assert found.nodes == ["n2"]
+        assert found.trouble == "its recovery waits: the cluster's store gives no epoch: no member of the store answers"
         nodes.store.down = False
         nodes.well()
-        assert nodes.leader.ranks.store_trouble == ""
+        assert nodes.leader.ranks.store_trouble(other) == ""
+        assert nodes.leader.over_nodes.elsewhere(own, "").trouble == ""
     assert capfd.readouterr().err.count("waits for the cluster's store: no member of the store answers") == 1
 
 

@@ -6,7 +6,6 @@ users' scripts may no longer understand.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -149,7 +148,7 @@ unknown  driver          /a/path/that/is/too/long/for/one/line/and/is/not/broken
     ("document", "lines", "form"), [(STATUS, STATUS_LINES, text.status), (REPORT, REPORT_LINES, text.report)]
 )
 def test_answers_of_a_service(document: Any, lines: str, form: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert not command._show(json.dumps(document), False, form, AUTO)
+    assert not command._show(document, False, form, AUTO)
     assert capsys.readouterr().out == lines
 
 

@@ -17,6 +17,7 @@ from standin_client import PROXYD, Client
 from terminals import ALTERNATE, CURSOR, HOME, JITC, NO_CURSOR, NORMAL, Commands, clean
 from toolkit.waiting import patient, until
 
+from jitc.proxy.commands.questions.nodes import Whom
 from jitc.proxy.commands.terminal.asking import Asking
 from jitc.proxy.commands.terminal.signals import Ended, Signals
 from jitc.proxy.service import Service
@@ -216,7 +217,7 @@ def test_a_signal_ends_a_wait_and_a_question(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGTERM)
     with Signals() as signals:
         os.kill(os.getpid(), signal.SIGTERM)
-        for act in (lambda: signals.wait(100), lambda: Asking(str(tmp_path), signals).ask("Status", None)):
+        for act in (lambda: signals.wait(100), lambda: Asking(Whom(str(tmp_path)), signals).ask("Status", None)):
             with pytest.raises(Ended) as caught:
                 act()
             assert caught.value.code == 143
