@@ -43,8 +43,9 @@ def add_store(commands: Any) -> None:
         "store", help="serve PyTorch's store for jobs over several nodes", description=_TEXT,
         epilog=examples(
             "jitc store --listen 10.0.0.9:29400",
-            "torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint 10.0.0.9:29400 \\",
-            "    --rdzv-conf is_host=0 --rdzv-id job1 --nproc-per-node 8 train.py",
+            "torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\",
+            "    --rdzv-endpoint 10.0.0.9:29400 --rdzv-conf is_host=0 \\",
+            "    --rdzv-id job1 train.py",
         ),
     )  # fmt: skip
     store.add_argument(

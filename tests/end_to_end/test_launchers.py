@@ -117,6 +117,7 @@ def loses_one(town: Cluster, node: int) -> Callable[[], dict[str, Any]]:
 
 
 @needs_nodes
+@pytest.mark.slow
 def test_torchrun_with_the_store_outside_of_the_job(
     town: Cluster, store: tuple[str, int], reference: Reference, tmp_path: Path
 ) -> None:
