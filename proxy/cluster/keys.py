@@ -11,6 +11,8 @@ from typing import Any
 
 from .store.engine import Entry, State
 
+#: Digits of the largest number that may stand in the store, at the most.
+_DIGITS = 20
 #: Nodes whose services run now, under their leases; numbers of all nodes that there have ever been; the newest of them.
 NODES, NUMBERS, LAST_NUMBER = "nodes/", "numbers/", "last-number"
 #: The name of the store, by which a service knows it again.
@@ -43,7 +45,7 @@ def number_in(key: str, entry: Entry | None, most: int) -> int:
     if entry is None:
         return 0
     text = entry.value.decode(errors="replace")
-    if not text.isascii() or not text.isdigit() or int(text[:20]) > most:
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) > most:
         raise Malformed(f"{key} in the store is no number up to {most}; remove it, or use another store")
     return int(text)
 

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..common.complaints import Complaints
 from ..common.config import ClusterOptions, Config
 from ..keeper.client import Keeper
 from ..keeper.log import Log
@@ -44,6 +45,7 @@ class Membership:
         self._member: Member | None = None
         self._ended = threading.Event()
         self._said = ""
+        self._complaints = Complaints("the way into the cluster")
         self._make: Callable[[], Member] | None = None
         self._thread = threading.Thread(target=self._try, name="jitc-member", daemon=True)
         #: With this node's number.
@@ -111,6 +113,8 @@ class Membership:
                 return self._begin()
             except CannotJoin as error:
                 self._complain(error)
+            except Exception as error:  # tried again as well: jobs wait for this node
+                self._complaints.of(error)
 
     def _complain(self, error: CannotJoin) -> None:
         """Says why, once for each reason."""

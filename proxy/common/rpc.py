@@ -237,10 +237,12 @@ class Waiting:
         return _InPool(method, self._pool)
 
     @contextlib.contextmanager
-    def seat(self, context: Any, advice: str) -> Iterator[None]:
-        """Surrounds the wait; if all seats are taken, the call is refused as one that may be retried."""
+    def seat(
+        self, context: Any, advice: str, code: grpc.StatusCode = grpc.StatusCode.UNAVAILABLE
+    ) -> Iterator[None]:  # fmt: skip
+        """Surrounds the wait; if all seats are taken, the call is refused, with a code by which clients try again."""
         if not self._free.acquire(blocking=False):
-            refuse(context, grpc.StatusCode.UNAVAILABLE, f"{self._most} calls wait already; {advice}")
+            refuse(context, code, f"{self._most} calls wait already; {advice}")
         try:
             yield
         finally:

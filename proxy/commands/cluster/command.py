@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...cluster.peers import names
-from ..options import FAILED, CommandError, shown
+from ..options import FAILED, CommandError, node_name, shown
 from ..parser import examples
 from ..questions.command import with_json
 from ..settings.cluster import TITLE as SEVERAL_NODES
@@ -50,7 +50,7 @@ def add_cluster(commands: Any) -> None:
     _one(below, "init", "make the CA of a cluster, in a folder that has none", _init, "jitc cluster init")
     text = "make a certificate for a node, and say how to bring it there"
     add = _one(below, "add", text, _add, "jitc cluster add n0", "jitc cluster add gpu-7.rack2 --folder ./cluster")
-    add.add_argument("node", type=_node, metavar="NODE", help="its name, as in `jitc-proxyd --node`")
+    add.add_argument("node", type=node_name, metavar="NODE", help="its name, as in `jitc-proxyd --node`")
     text = "list the CA and the certificates, with the days that are left; also the store and its nodes"
     show = _one(
         below, "show", text, _show,
@@ -65,7 +65,7 @@ def add_cluster(commands: Any) -> None:
     add_cluster_options(show.add_argument_group(SEVERAL_NODES))
     text = "renew certificates, of all nodes or of those that are named, and say what to copy"
     rotate = _one(below, "rotate", text, _rotate, "jitc cluster rotate", "jitc cluster rotate n0 n1")
-    rotate.add_argument("nodes", type=_node, nargs="*", metavar="NODE", help="a node (all of them)")
+    rotate.add_argument("nodes", type=node_name, nargs="*", metavar="NODE", help="a node (all of them)")
 
 
 def _one(below: Any, name: str, text: str, act: Any, *lines: str) -> argparse.ArgumentParser:
@@ -79,12 +79,6 @@ def _one(below: Any, name: str, text: str, act: Any, *lines: str) -> argparse.Ar
     )  # fmt: skip
     parser.set_defaults(act=act)
     return parser
-
-
-def _node(text: str) -> str:
-    if not names.is_name(text):
-        raise argparse.ArgumentTypeError(f"{shown(text)} is no name of a node: {names.RULE}")
-    return text
 
 
 def _folder(text: str) -> Path:

@@ -1,7 +1,7 @@
 """Asks the nodes of a cluster, as a node does: whether service and bridge answer, with the certificate of the store.
 
 Called by: command.py (`show`), ../doctor/cluster. Promises: a node that does not answer is a text and no error; all
-nodes are asked at the same time, and what has not come within SECONDS is left; nothing at a node is changed.
+nodes are asked, some at a time, and what has not come within SECONDS is left; nothing at a node is changed.
 """
 
 from __future__ import annotations

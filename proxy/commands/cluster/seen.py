@@ -11,6 +11,7 @@ from . import nodes
 from .asked import Asked
 from .nodes import NodeSeen
 from .store import StoreSeen, look
+from .text import NOT_ASKED
 
 
 def store(asked: Asked) -> Store:
@@ -36,7 +37,7 @@ def _nodes(asked: Asked, found: StoreSeen) -> list[Node]:
     try:
         seen = nodes.ask(nodes.credentials(asked), found.nodes)
     except nodes.NoCredentials as error:
-        why = f"not asked: {error}"
+        why = f"{NOT_ASKED}{error}"
         seen = dict.fromkeys(found.nodes, NodeSeen(why, why))
     return [
         Node(

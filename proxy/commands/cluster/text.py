@@ -17,6 +17,8 @@ from .certificates import EXPIRED, GOOD, SOON
 
 PORT = 7431
 AFTER_RENEWAL = "services that run take a new certificate within seconds; the old one holds until then"
+#: Begins the text of a node that cannot be asked, without a certificate of one: that is no trouble of the node.
+NOT_ASKED = "not asked: "
 _WORDS = {SOON: "renew it soon", EXPIRED: "EXPIRED"}
 
 
@@ -59,7 +61,8 @@ def cluster(found: Cluster) -> str:
 
 def has_trouble(store: Store) -> bool:
     """Returns whether something of the store, or of a node in it, is not as it should be."""
-    return bool(store.trouble or any(one.trouble for one in store.members) or any(one.troubles for one in store.nodes))
+    asked = [why for one in store.nodes for why in one.troubles if not why.startswith(NOT_ASKED)]
+    return bool(store.trouble or any(one.trouble for one in store.members) or asked)
 
 
 def _store(one: Store) -> list[str]:

@@ -16,7 +16,18 @@ from jitc.ops.faults import KINDS, PHASES
 from jitc.ops.options.table import GPUS_MOST
 from jitc.ops.options.values import Number, Seconds
 
-from ..options import FAILED, NOT_PROVEN, USAGE, CommandError, number, output_file, seconds, shown, socket_path
+from ..options import (
+    FAILED,
+    NOT_PROVEN,
+    USAGE,
+    CommandError,
+    node_name,
+    number,
+    output_file,
+    seconds,
+    shown,
+    socket_path,
+)
 from ..parser import examples
 from ..terminal.colour import AUTO, COLOURS, NEVER, print_tables
 from .ask import CALL_SECONDS
@@ -105,7 +116,8 @@ def _with_nodes(parser: argparse.ArgumentParser, every: bool = False) -> argpars
     """Adds --node, and --all-nodes to what only asks."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
-        "--node", metavar="NAME", help="a node of the cluster whose service is to answer, through this one (this one)"
+        "--node", type=node_name, metavar="NAME",
+        help="a node of the cluster whose service is to answer, through this one (this one)",
     )  # fmt: skip
     if every:
         group.add_argument("--all-nodes", action="store_true", help="all nodes of the cluster, through this service")

@@ -306,6 +306,7 @@ std::optional<RankHistory> RankHistory::unpack(std::span<const uint64_t> words) 
     const uint64_t session = reader.word();
     history.seen.push_back({session, reader.word()});
   }
+  if (history.version == Version::kUnknown || history.seen.size() > kSeenMost) return std::nullopt;
   return reader.whole() ? std::optional(std::move(history)) : std::nullopt;
 }
 

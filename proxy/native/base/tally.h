@@ -73,6 +73,8 @@ struct Version {
 
 /// State that a rank shows of itself.
 struct RankHistory {
+  static constexpr size_t kSeenMost = 256;  // as many as a board has slots
+
   uint64_t version = 0;         // of this session, counted by the board
   std::vector<Version> seen;    // of the ranks that communicators connect with it, when it showed this
   std::vector<KeptTally> kept;  // oldest first

@@ -25,6 +25,9 @@ from ..session import Session
 from .nodes import NoAnswer, OtherNodes, answered, limited
 from .status import Elsewhere, status_of
 
+#: A command whose wait has no place is told so: it need not look for a service that runs.
+_FULL = grpc.StatusCode.RESOURCE_EXHAUSTED
+
 
 class Races(Protocol):
     """Races: operators of programs without an order between them (../../health/races.py)."""
@@ -97,7 +100,7 @@ class AdminService:
         return control_pb2.JsonReply(json=json.dumps({**found, "nodes": []}))
 
     def Nodes(self, request: Any, context: Any) -> Any:
-        return control_pb2.NodesReply(node=self._node, others=self._others(context).others())
+        return control_pb2.NodesReply(node=self._node, others=self._names(self._others(context), context))
 
     def ReturnGpu(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
@@ -118,20 +121,27 @@ class AdminService:
             refuse(context, grpc.StatusCode.PERMISSION_DENIED, text)
         return self._nodes
 
+    @staticmethod
+    def _names(nodes: OtherNodes, context: Any) -> Sequence[str]:
+        try:
+            return nodes.others()
+        except NoAnswer as error:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, str(error))
+
     def _ask_node(self, request: Any, context: Any) -> Any:
         nodes, node = self._others(context), request.node
         if node == self._node:
             found = answered(self, request.method, request.request, context.is_active)
             return control_pb2.AskNodeReply(code=found.code, text=found.text, reply=found.reply)
-        if node not in nodes.others():
-            known = ", ".join([self._node, *nodes.others()])
+        if node not in (others := self._names(nodes, context)):
+            known = ", ".join([self._node, *others])
             text = f"the cluster has no node {printable(node, LINE)}, as far as this one knows; its nodes are {known}"
             refuse(context, grpc.StatusCode.NOT_FOUND, text)
         try:
             carried, seconds = limited(request.method, request.request)
         except ValueError as error:
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
-        with self.waiting.seat(context, "ask again later"):
+        with self.waiting.seat(context, "ask again later", _FULL):
             try:
                 found = nodes.ask(node, request.method, carried, seconds, context.is_active)
             except NoAnswer as error:
@@ -145,7 +155,7 @@ class AdminService:
 
     def _validate(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
-        with self.waiting.seat(context, "ask again later"):
+        with self.waiting.seat(context, "ask again later", _FULL):
             tenant = self._concerned(request.gpu)[0]
             pending = tenant.validate(request.gpu)
             _wait(pending.done, request.wait_ms, context)
@@ -171,7 +181,7 @@ class AdminService:
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, why)
         injectors = [one.faults for one in self._concerned(request.gpu)]
         if request.wait_ms:
-            with self.waiting.seat(context, "ask again later, or without --wait"):
+            with self.waiting.seat(context, "ask again later, or without --wait", _FULL):
                 armed = [one.arm(request.gpu, fault) for one in injectors]
                 deadline = time.monotonic() + request.wait_ms / 1000
                 for one in armed:

@@ -44,7 +44,7 @@ class OtherNodes(Protocol):
     """The way to other nodes (../../cluster/commands.py)."""
 
     def others(self) -> Sequence[str]:
-        """Returns the names of the other nodes."""
+        """Returns the names of the other nodes. Raises NoAnswer."""
 
     def ask(self, node: str, method: str, request: bytes, seconds: float, wanted: Callable[[], bool]) -> Answer:
         """Waits for a node's answer, as long as it is wanted. Raises NoAnswer."""

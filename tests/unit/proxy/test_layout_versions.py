@@ -25,7 +25,7 @@ BOARDS = {
     6: "4af33878a23279ed",
     7: "52f5f4278095dbe3",
     8: "61d3d1255194f970",
-    9: "3e6b62214acb0aa8",
+    9: "4d987ef935bb3893",
 }
 JOURNALS = {13: "8f81857faa196fcd"}
 WORKERS = {2: "f258ed2c7e494940", 3: "dd4341585cc8016c"}
@@ -47,7 +47,7 @@ def board() -> str:
     slots = [re.search(r"struct alignas\(64\) \w+Slot \{.*?^\};", header, FLAGS) for header in (job, node)]
     constants = r"(?:constexpr|return) [^;]*(?:kSlots|kTurnGpus|kBytes|word\()[^;]*;"
     words = [word for one in (job, node, both) for word in re.findall(constants, one)]
-    doorbells = re.search(r"^struct JobDoorbells \{.*?^using JobEnded[^;]*;", job, FLAGS)
+    doorbells = re.search(r"^struct JobDoorbells \{.*?^\};", job, FLAGS)
     tally = (ROOT / "proxy/native/base/tally.cpp").read_text()
     history = re.search(r"^std::vector<uint64_t> RankHistory::pack.*?^\}", tally, FLAGS)
     assert all(slots) and words and doorbells and history

@@ -82,17 +82,14 @@ bool JobBoard::show(uint32_t slot_index, const RankHistory& history) const {
 
 std::vector<Version> JobBoard::seen_from(uint32_t slot_index) const {
   std::vector<Version> found;
-  for (const uint32_t one : group(slot_index, {})) {
-    if (one == slot_index) continue;
-    const JobHistory& shown = history_of(one);
-    found.push_back(
-        {slot(one).session.load(), shown.count.load() ? shown.words.front().load() : Version::kUnknown});
-  }
+  for (const uint32_t one : group(slot_index, {}))
+    if (one != slot_index) found.push_back({slot(one).session.load(), version(one)});
   return found;
 }
 
-bool JobBoard::has_ended(uint64_t session) const {
-  return std::ranges::any_of(ended(), [&](const auto& one) { return one.load() == session; });
+uint64_t JobBoard::version(uint32_t slot_index) const {
+  const JobHistory& shown = history_of(slot_index);
+  return shown.count.load() ? shown.words.front().load() : Version::kUnknown;
 }
 
 void JobBoard::show_words(uint32_t slot_index, std::span<const uint64_t> words) const {
@@ -127,7 +124,9 @@ std::optional<RankHistory> JobBoard::history(uint32_t slot_index) const {
 
 void JobBoard::leave(uint32_t slot_index) const {
   JobSlot& own = slot(slot_index);
-  if (const uint64_t session = own.session.exchange(0)) ended()[slot_index].store(session);
+  own.session.store(0);
+  JobNames& names = names_of(slot_index);  // the next session is in none of them
+  for (uint32_t i = 0; i < std::min<uint64_t>(own.communicators.load(), names.size()); ++i) names[i].store(0);
   own.communicators.store(0);
   for (auto* const counter :
        {&own.epoch, &own.prepared, &own.reached, &own.begun, &own.unskippable, &own.alone})

@@ -61,16 +61,12 @@ struct JobDoorbells {
   alignas(64) std::atomic<uint32_t> bridged;  // 1: a bridge shows slots to other nodes
   alignas(64) Doorbell bridge;
 };
-
-/// For each slot the session that has left it last, so that nobody waits for what it showed.
-using JobEnded = std::array<std::atomic<uint64_t>, 256>;
-static_assert(sizeof(JobDoorbells) + sizeof(JobEnded) <= 4096);
+static_assert(sizeof(JobDoorbells) <= 4096);
 
 class JobBoard {
  public:
   static constexpr uint32_t kSlots = 256;
-  static constexpr uint64_t kDoorbell = kSlots * sizeof(JobSlot), kEnded = kDoorbell + sizeof(JobDoorbells),
-                            kHistories = kDoorbell + 4096;
+  static constexpr uint64_t kDoorbell = kSlots * sizeof(JobSlot), kHistories = kDoorbell + 4096;
   /// Histories are hardly ever full: unwritten words take no memory.
   static constexpr uint64_t kNames = kHistories + kSlots * sizeof(JobHistory);
   static constexpr uint64_t kBytes = kNames + kSlots * sizeof(JobNames);
@@ -97,8 +93,8 @@ class JobBoard {
   std::optional<RankHistory> history(uint32_t slot) const;
   /// Returns the versions shown in the group that the names alone connect with the slot.
   std::vector<Version> seen_from(uint32_t slot) const;
-  /// Returns whether the session has left a slot of this board, as far as that is remembered.
-  bool has_ended(uint64_t session) const;
+  /// Returns the version that the slot shows, Version::kUnknown if it shows nothing.
+  uint64_t version(uint32_t slot) const;
   /// Shows a history by its words, at most JobHistory::kWords; none: readers find nothing.
   void show_words(uint32_t slot, std::span<const uint64_t> words) const;
   /// A history's words, and the revision that another one would have changed.
@@ -143,7 +139,6 @@ class JobBoard {
     return reinterpret_cast<JobHistory*>(memory_ + kHistories)[index];
   }
   JobNames& names_of(uint32_t index) const { return reinterpret_cast<JobNames*>(memory_ + kNames)[index]; }
-  JobEnded& ended() const { return *reinterpret_cast<JobEnded*>(memory_ + kEnded); }
   JobDoorbells& doorbells() const { return *reinterpret_cast<JobDoorbells*>(memory_ + kDoorbell); }
 
   std::byte* memory_;

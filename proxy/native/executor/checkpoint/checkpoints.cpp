@@ -78,7 +78,7 @@ void Checkpoints::end_step(uint64_t number, bool waited) {
 /// Shows on the board that this rank is past boundary number.
 void Checkpoints::announce(uint64_t number) {
   pairing.say_alone(boundaries_);
-  pairing.forget_left(core_.board.job.group(core_.request.slot, peers_), boundaries_);
+  pairing.forget_left(core_.board.job.group(core_.request.slot, peers()), boundaries_);
   pairing.show(boundaries_);
   JobSlot& slot = core_.slot();
   slot.reached.store(std::max(slot.reached.load(), number));
@@ -87,11 +87,22 @@ void Checkpoints::announce(uint64_t number) {
   core_.board.job.ring();
 }
 
+void Checkpoints::set_peers(const std::vector<uint32_t>& slots) {
+  peers_.clear();
+  for (const uint32_t slot : slots) peers_.emplace_back(slot, core_.board.job.slot(slot).session.load());
+}
+
+std::vector<uint32_t> Checkpoints::peers() const {
+  std::vector<uint32_t> found;
+  for (const auto& [slot, session] : peers_)
+    if (session != 0 && core_.board.job.slot(slot).session.load() == session) found.push_back(slot);
+  return found;
+}
+
 void Checkpoints::commit_known() {
   Counters& at = core_.at;
   Lifecycle::Lock lock(core_.life.mutex);
-  const auto group = core_.board.job.group(core_.request.slot, peers_);
-  const uint64_t committed = pairing.newest_common(group, boundaries_).value_or(0);
+  const uint64_t committed = pairing.newest_common(peers(), boundaries_).value_or(0);
   if (committed <= at.committed || boundaries_.empty()) return;
   forget_before(std::min(committed, boundaries_.back().number));
   pairing.show(boundaries_);

@@ -11,6 +11,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executor/boundary/boundary_loader.h"
@@ -69,8 +70,10 @@ class Checkpoints {
   void drop_journal();
   /// Lets the job continue with nothing to roll back to, until the next boundary. Reports to the user why.
   void enter_unprotected_mode(const std::string& why, const std::string& option);
-  void set_peers(const std::vector<uint32_t>& slots) { peers_ = slots; }
-  const std::vector<uint32_t>& peers() const { return peers_; }
+  /// Notes the sessions that have these slots now as ranks of this job.
+  void set_peers(const std::vector<uint32_t>& slots);
+  /// Returns the slots that they still have.
+  std::vector<uint32_t> peers() const;
 
   // Rolling back. Drops all boundaries after this one. Throws Error if the journal is full.
   void forget_after(uint64_t boundary);
@@ -96,7 +99,7 @@ class Checkpoints {
   Boundaries boundaries_;
   EarlierTables earlier_;  // of boundaries before these
   std::optional<StepState> step_;
-  std::vector<uint32_t> peers_;
+  std::vector<std::pair<uint32_t, uint64_t>> peers_;  // slots with sessions
   Reserves reserves_;
   std::atomic<bool> protected_{true};
   bool regained_ = false;  // a boundary was made without protection, and other ranks may lack theirs

@@ -41,9 +41,14 @@ RankHistory Pairing::history(const Boundaries& boundaries) const {
 }
 
 void Pairing::show(const Boundaries& boundaries) {
+  seen_ = core_.board.job.seen_from(core_.request.slot);
+  show_counts(boundaries);
+}
+
+void Pairing::show_counts(const Boundaries& boundaries) {
   RankHistory mine = history(boundaries);
   connected_ = connected_ || connect(mine.now);
-  mine.seen = core_.board.job.seen_from(core_.request.slot);
+  mine.seen = seen_;
   if (core_.board.job.show(core_.request.slot, mine) && connected_)
     told_full_ = false;
   else if (!std::exchange(told_full_, true))
@@ -86,14 +91,27 @@ bool Pairing::at_end_of_step() const {
 
 void Pairing::pass(uint64_t boundary) { passed_ = {boundary, core_.issued.table.communications().tally()}; }
 
-std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& group,
+void Pairing::renew(const Boundaries& boundaries) {
+  const JobBoard& board = core_.board.job;
+  const std::vector<Version> now = board.seen_from(core_.request.slot);
+  const bool stale = std::ranges::any_of(seen_, [&](const Version& one) {
+    const auto there = std::ranges::find(now, one.session, &Version::session);
+    return there == now.end() || (one.number == Version::kUnknown && there->number != one.number);
+  });
+  if (!stale) return;
+  show(boundaries);
+  board.ring();
+}
+
+std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& named,
                                                const Boundaries& boundaries) {
   if (!connected_) return std::nullopt;  // the group may be larger than it seems
-  const View view(core_.board.job, core_.request.slot, group);
+  const View view(core_.board.job, core_.request.slot, named);
   if (!view.is_whole()) return std::nullopt;  // one has not come that far, or shows another one right now
   if (!view.is_closed(View::Unknown::counts)) return std::nullopt;
   std::vector<RankHistory> ranks{history(boundaries)};
-  for (const auto& [slot, other] : view.histories()) ranks.push_back(other);
+  for (const uint32_t slot : view.group())
+    if (const RankHistory* const other = view.history(slot)) ranks.push_back(*other);
   const auto cut = newest_cut(ranks);
   if (!cut) return std::nullopt;
   const auto number = [&](size_t rank) { return ranks[rank].kept[(*cut)[rank]].number; };
@@ -131,21 +149,27 @@ void Pairing::reach(uint64_t step, const Boundaries& boundaries) {
   show(boundaries);
 }
 
-Pairing::Gathering Pairing::gathering(const std::vector<uint32_t>& group, uint64_t step) const {
+Pairing::Gathering Pairing::gathering(const std::vector<uint32_t>& named, uint64_t step) const {
   RankHistory own;
   own.step = step_;
   own.at_step = own.now = at_step_;
+  const JobBoard& board = core_.board.job;
   std::vector<uint32_t> here;  // looked for first: the histories are then at least as new
+  const std::vector<uint32_t> group = board.group(core_.request.slot, named);
   for (const uint32_t one : group)
-    if (one == core_.request.slot || core_.board.job.slot(one).reached.load() >= step) here.push_back(one);
-  const View view(core_.board.job, core_.request.slot, group);
-  for (const auto& [slot, other] : view.histories()) {
-    const bool apart = std::ranges::count(here, slot) ? other.step == step && !agree_at_step(own, other)
-                                                      : is_ahead(other.now, at_step_);
-    if (other.uneven || apart) return Gathering::uneven;
+    if (one == core_.request.slot || board.slot(one).reached.load() >= step) here.push_back(one);
+  const bool all = here.size() == group.size();
+  const View view(board, core_.request.slot, named, all ? View::kReadings : 1);
+  for (const uint32_t slot : view.group()) {
+    const RankHistory* const other = view.history(slot);
+    if (!other) continue;
+    const bool is_here = std::ranges::count(here, slot) != 0;
+    const bool apart =
+        is_here ? other->step == step && !agree_at_step(own, *other) : is_ahead(other->now, at_step_);
+    if (other->uneven || apart) return Gathering::uneven;
   }
-  return here.size() == group.size() && view.is_closed(View::Unknown::does_not_count) ? Gathering::together
-                                                                                      : Gathering::waits;
+  const bool together = all && view.group() == group && view.is_closed(View::Unknown::does_not_count);
+  return together ? Gathering::together : Gathering::waits;
 }
 
 bool Pairing::has_uneven_peer(const std::vector<uint32_t>& group) const {

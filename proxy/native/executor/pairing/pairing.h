@@ -23,8 +23,13 @@ class Pairing {
  public:
   explicit Pairing(SessionCore& core) : core_(core) {}
 
-  /// Shows other ranks what this one keeps.
+  /// Shows other ranks what this one keeps, and what it sees of them.
   void show(const Boundaries& boundaries);
+  /// Shows the same with newer counts alone: what it keeps depends on nothing else than before.
+  void show_counts(const Boundaries& boundaries);
+  /// Shows anew what this rank sees of others if it says something of one that has ended, or that it can see
+  /// only now: others wait for that.
+  void renew(const Boundaries& boundaries);
   /// Shows a communicator before its op is issued: from then on other ranks may join, and make boundaries.
   void will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries);
   /// Shows ranks that make no steps when many boundaries of this one belong with none of theirs.
@@ -38,9 +43,10 @@ class Pairing {
   /// Loads a joined communicator from a journal. The newest boundary's knowledge of it takes precedence.
   void load(const ops::CommunicatorCreate& op) { joined_.push_back(op); }
 
-  /// Returns the newest boundary of this rank for which each rank of the group (slots) has one that belongs
-  /// with it; nothing if there is none, or it cannot be seen now.
-  std::optional<uint64_t> newest_common(const std::vector<uint32_t>& group, const Boundaries& boundaries);
+  /// Returns the newest boundary of this rank for which each rank of its group has one that belongs with it;
+  /// nothing if there is none, or it cannot be seen now. named: slots of the group beside those that
+  /// communicators connect.
+  std::optional<uint64_t> newest_common(const std::vector<uint32_t>& named, const Boundaries& boundaries);
 
   /// Shows that the rank stands until what it waits for is done, or (nothing) that it continues.
   void stand(Standing standing, const Boundaries& boundaries);
@@ -51,7 +57,7 @@ class Pairing {
   void reach(uint64_t step, const Boundaries& boundaries);
   enum class Gathering { waits, together, uneven };
   /// Returns the gathering of a group in which ranks wait for each other before the step.
-  Gathering gathering(const std::vector<uint32_t>& group, uint64_t step) const;
+  Gathering gathering(const std::vector<uint32_t>& named, uint64_t step) const;
 
   bool uneven() const { return uneven_; }
   bool has_uneven_peer(const std::vector<uint32_t>& group) const;
@@ -72,6 +78,7 @@ class Pairing {
   Standing standing_;
   bool connected_ = true;  // all of its communicators are on the board
   bool told_full_ = false;
+  std::vector<Version> seen_;  // as shown last
   std::atomic<bool> uneven_{false};
 };
 

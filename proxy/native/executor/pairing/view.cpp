@@ -4,28 +4,42 @@
 
 namespace jitc {
 namespace {
-/// Readings before a view is taken as it is: on one node the second one is closed.
-constexpr int kReadings = 3;
+/// Sessions of one node have numbers that differ only in these bits (proxy/ranks/numbers.py).
+constexpr int kCountBits = 32;
+
+bool on_one_node(uint64_t one, uint64_t other) { return one >> kCountBits == other >> kCountBits; }
 }  // namespace
 
-View::View(const JobBoard& board, uint32_t own, const std::vector<uint32_t>& group)
-    : board_(board), own_(own), group_(group) {
-  for (int left = kReadings; left; --left) {
-    read();
-    if (is_closed(Unknown::does_not_count)) return;
+View::View(const JobBoard& board, uint32_t own, const std::vector<uint32_t>& named, int readings)
+    : board_(board), own_(own) {
+  while (readings-- > 0 && read_again(named)) {
   }
 }
 
-void View::read() {
-  histories_.clear();
-  versions_.clear();
-  for (const uint32_t slot : group_) {
-    const uint64_t session = board_.slot(slot).session.load();
-    auto history = slot == own_ ? std::nullopt : board_.history(slot);
-    versions_.push_back({session, history ? history->version : Version::kUnknown});
-    if (history) histories_.emplace_back(slot, std::move(*history));
-  }
-  whole_ = histories_.size() + 1 == group_.size();
+/// Reads what is missing, or older than another one needs. Returns whether that may have to be done again.
+bool View::read_again(const std::vector<uint32_t>& named) {
+  group_ = board_.group(own_, named);
+  std::erase_if(histories_, [&](const auto& one) { return !std::ranges::count(group_, one.first); });
+  slots_.clear();
+  for (uint32_t slot = 0; slot < JobBoard::kSlots; ++slot)
+    if (const uint64_t session = board_.slot(slot).session.load()) slots_[session] = slot;
+  for (const uint32_t slot : group_)
+    if (const RankHistory* const known = history(slot); !known || known->version != board_.version(slot))
+      read(slot);
+  return !is_closed(Unknown::does_not_count) || board_.group(own_, named) != group_;
+}
+
+void View::read(uint32_t slot) {
+  auto found = slot == own_ ? std::nullopt : board_.history(slot);
+  if (found)
+    histories_[slot] = std::move(*found);
+  else
+    histories_.erase(slot);
+}
+
+const RankHistory* View::history(uint32_t slot) const {
+  const auto found = histories_.find(slot);
+  return found == histories_.end() ? nullptr : &found->second;
 }
 
 bool View::is_closed(Unknown unknown) const {
@@ -36,11 +50,15 @@ bool View::is_closed(Unknown unknown) const {
 
 /// Returns whether this view has what another rank had seen.
 bool View::has(const Version& seen, Unknown unknown) const {
-  const auto here = std::ranges::find(versions_, seen.session, &Version::session);
-  if (here == versions_.end()) return board_.has_ended(seen.session);
-  if (seen.session == board_.slot(own_).session.load()) return true;
+  const auto place = slots_.find(seen.session);
+  if (place == slots_.end()) return on_one_node(seen.session, board_.slot(own_).session.load());
+  if (place->second == own_) return true;
   if (seen.number == Version::kUnknown) return unknown == Unknown::does_not_count;
-  return here->number >= seen.number;  // what cannot be read now is known to be there
+  if (const RankHistory* const there = history(place->second)) return there->version >= seen.number;
+  if (std::ranges::count(group_, place->second))
+    return true;  // it cannot be read now, which is another matter
+  const uint64_t version = board_.version(place->second);
+  return version != Version::kUnknown && version >= seen.number;
 }
 
 }  // namespace jitc

@@ -7,13 +7,16 @@
 // view is closed if it has at least these: then a communicator of any boundary in it is known for all its
 // ranks.
 //
+// A session that is named need not be in the group any more: nothing connects it, if it is on the board with
+// that version. One of this node that is not there has ended. One of another node may have ended or be new
+// here; whoever names it shows that again (Pairing::renew).
+//
 // Called by: Pairing. Promise: a closed view shows for each rank all that had come before what it shows of
 // the others.
 #pragma once
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "base/shared/job_board.h"
@@ -22,29 +25,33 @@ namespace jitc {
 
 class View {
  public:
-  /// Reads the group's histories, again where one is older than another one needs. own: this rank's slot,
-  /// which is not read.
-  View(const JobBoard& board, uint32_t own, const std::vector<uint32_t>& group);
+  static constexpr int kReadings = 10;
 
-  using Histories = std::vector<std::pair<uint32_t, RankHistory>>;  // with slots
-  const Histories& histories() const { return histories_; }
+  /// Reads the group's histories, and again what is older than others need. own: this rank's slot, whose
+  /// history is not read; named: slots of the group beside those that communicators connect; readings: at
+  /// most.
+  View(const JobBoard& board, uint32_t own, const std::vector<uint32_t>& named, int readings = kReadings);
+
+  const std::vector<uint32_t>& group() const { return group_; }
+  /// Returns the slot's history; nothing if it could not be read, or is this rank's.
+  const RankHistory* history(uint32_t slot) const;
   /// Returns whether all other ranks of the group could be read.
-  bool is_whole() const { return whole_; }
+  bool is_whole() const { return histories_.size() + 1 == group_.size(); }
   enum class Unknown { counts, does_not_count };
   /// Returns whether the view is closed. unknown: whether a version that a rank could not see keeps it from
   /// that.
   bool is_closed(Unknown unknown) const;
 
  private:
-  void read();
+  bool read_again(const std::vector<uint32_t>& named);
+  void read(uint32_t slot);
   bool has(const Version& seen, Unknown unknown) const;
 
   const JobBoard& board_;
   const uint32_t own_;
-  const std::vector<uint32_t>& group_;
-  Histories histories_;
-  std::vector<Version> versions_;  // in this view, by slots of the group
-  bool whole_ = false;
+  std::vector<uint32_t> group_;
+  std::unordered_map<uint64_t, uint32_t> slots_;         // of all sessions on the board
+  std::unordered_map<uint32_t, RankHistory> histories_;  // by slot
 };
 
 }  // namespace jitc

@@ -265,7 +265,7 @@ void Dispatcher::issue(const ops::OpHeader& op) {
   const ops::Window window = ops::traits(id).window;
   const bool collective = window == ops::Window::collective || window == ops::Window::launched_collective;
   if (!collective || !(checkpoints.plan.current().barrier || core_.slot().alone)) return;
-  checkpoints.pairing.show(checkpoints.boundaries());
+  checkpoints.pairing.show_counts(checkpoints.boundaries());
   core_.board.job.ring();
 }
 

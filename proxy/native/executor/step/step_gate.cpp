@@ -219,10 +219,10 @@ bool StepGate::wait_for_group(uint64_t step) {
       if (!core_.runs()) return false;
       peers = checkpoints_.peers();
     }
-    const auto group = core_.board.job.group(core_.request.slot, peers);
-    switch (checkpoints_.pairing.gathering(group, step)) {
+    checkpoints_.pairing.renew(checkpoints_.boundaries());
+    switch (checkpoints_.pairing.gathering(peers, step)) {
       case Pairing::Gathering::together:
-        return !is_unskippable(group, step) || keep_boundary();
+        return !is_unskippable(core_.board.job.group(core_.request.slot, peers), step) || keep_boundary();
       case Pairing::Gathering::uneven:
         return keep_copies("the ranks of this job make different optimizer steps", true);
       case Pairing::Gathering::waits:

@@ -2,9 +2,12 @@
 // the path of a file for it. Prints what is wrong.
 #include <cstdio>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "base/shared/job_board.h"
 #include "base/shared/shared_map.h"
+#include "executor/pairing/view.h"
 
 namespace {
 using namespace jitc;
@@ -54,7 +57,7 @@ int histories(const JobBoard& board) {
   CHECK(board.show(3, history(2)) && board.history(3)->kept.size() == 2);
   return 0;
 }
-/// What a session has seen of those that are connected with it, and which sessions have left.
+/// What a session has seen of those that are connected with it.
 int versions(const JobBoard& board) {
   board.slot(11).session = 21, board.slot(12).session = 22, board.slot(13).session = 23;
   for (const uint32_t slot : {11, 12}) CHECK(board.join(slot, 99));
@@ -66,11 +69,60 @@ int versions(const JobBoard& board) {
   board.show_words(12, {});  // as at the begin of an epoch
   CHECK(board.seen_from(11) == (std::vector<Version>{{22, Version::kUnknown}}));
   CHECK(board.show(12, history(1)) && board.history(12)->version == 4);
-  CHECK(!board.has_ended(22));
   board.leave(12);
-  CHECK(board.has_ended(22) && !board.has_ended(21) && board.seen_from(11).empty());
-  board.leave(12);  // it is free
-  CHECK(board.has_ended(22));
+  CHECK(board.seen_from(11).empty());
+  RankHistory many = history(1);  // a peer's words, say
+  many.seen.resize(RankHistory::kSeenMost + 1);
+  CHECK(board.show(11, many) && !board.history(11));
+  return 0;
+}
+
+bool is_closed(const JobBoard& board, std::vector<Version> seen, View::Unknown unknown) {
+  RankHistory shown = history(1);
+  shown.seen = std::move(seen);
+  board.show(32, shown);
+  return View(board, 31, {}).is_closed(unknown);
+}
+
+/// Which versions of a third session keep the view of a first one open that a second one has seen.
+int views(const JobBoard& board) {
+  constexpr auto kCounts = View::Unknown::counts, kDoesNot = View::Unknown::does_not_count;
+  constexpr uint64_t kElsewhere = uint64_t{1} << 32;
+  for (const uint32_t slot : {31, 32}) {
+    board.slot(slot).session = 100 + slot;
+    CHECK(board.join(slot, 700));
+  }
+  CHECK(is_closed(board, {}, kCounts));
+  CHECK(is_closed(board, {{133, 3}}, kCounts));                // of this node: it has ended
+  CHECK(!is_closed(board, {{kElsewhere + 33, 3}}, kDoesNot));  // of another node: it may be new here
+  board.slot(33).session = 133;                                // connected with neither
+  CHECK(!is_closed(board, {{133, 3}}, kDoesNot));
+  for (int times = 0; times < 2; ++times) board.show(33, history(1));
+  CHECK(!is_closed(board, {{133, 3}}, kDoesNot));
+  board.show(33, history(1));
+  CHECK(is_closed(board, {{133, 3}}, kCounts));
+  CHECK(board.join(33, 700));
+  CHECK(is_closed(board, {{133, 3}}, kCounts) && !is_closed(board, {{133, 4}}, kDoesNot));
+  CHECK(!is_closed(board, {{133, Version::kUnknown}}, kCounts));
+  CHECK(is_closed(board, {{133, Version::kUnknown}}, kDoesNot));
+  CHECK(is_closed(board, {{131, 1000}}, kCounts));  // the reader's own
+  board.show_words(33, {});
+  CHECK(is_closed(board, {{133, 9}}, kCounts) && !View(board, 31, {}).is_whole());
+  return 0;
+}
+
+/// The next session of a slot is in none of the communicators of the one before.
+int slots_again(const JobBoard& board) {
+  for (const uint32_t slot : {21, 22}) {
+    board.slot(slot).session = slot;
+    CHECK(board.join(slot, 500));
+    board.leave(slot);
+    CHECK(board.names(slot).empty());
+    board.slot(slot).session = 100 + slot;
+    CHECK(board.join(slot, 600 + slot));
+    CHECK(board.names(slot) == std::vector<uint64_t>{600ull + slot});
+  }
+  CHECK(board.group(21, {}).size() == 1);
   return 0;
 }
 }  // namespace
@@ -78,5 +130,5 @@ int versions(const JobBoard& board) {
 int main(int, char** arguments) {
   const SharedMap memory(arguments[1], JobBoard::kBytes);
   const JobBoard board(memory.data());
-  return names(board) || histories(board) || versions(board);
+  return names(board) || histories(board) || versions(board) || views(board) || slots_again(board);
 }

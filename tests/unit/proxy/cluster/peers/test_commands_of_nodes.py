@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+import zlib
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -50,6 +51,7 @@ class Place(Node):
         self.waiting = Waiting(f"test-{name}", 8)
         self.ended = threading.Event()  # a validation has
         self.recoveries: list[dict[str, Any]] = []
+        self.running: set[str] = {"n1", "n2", "n3"}  # nodes that the store has now
         registry: Any = SimpleNamespace(config=SimpleNamespace(node=name if clustered else ""), gpus=[0])
         self.seen: Any = SimpleNamespace(
             user="ann", registry=registry, recoveries=lambda: self.recoveries, validations=list, divergences=list,
@@ -72,7 +74,9 @@ class Place(Node):
     def join(self, *others: Node) -> None:
         for one in others:
             self.link(one)
-        known: Any = SimpleNamespace(last_seen=lambda: {one.name: None for one in others})
+        known: Any = SimpleNamespace(
+            last_seen=lambda: {one.name: None for one in others}, others=lambda: dict.fromkeys(self.running)
+        )
         self.commands.join(known, self.peers)
 
     def command(self, node: str, method: str, request: Any, call: Call | None = None) -> Any:
@@ -95,6 +99,7 @@ class Place(Node):
 def two(town: Town) -> Iterator[tuple[Place, Place]]:
     here, there = Place(town, "n1"), Place(town, "n2")
     here.join(there)
+    there.join(here)
     yield here, there
 
 
@@ -185,6 +190,24 @@ def test_what_is_refused_at_once(node: str, method: str, code: int, says: str, t
     assert found[0] == code and says in found[1]
 
 
+def test_a_node_that_has_left_commands_nobody(two: tuple[Place, Place]) -> None:
+    """Its certificate is still good, and its jobs' calls are still answered."""
+    here, there = two
+    there.running.discard("n1")
+    answer = here.command("n2", "Report", REPORT)
+    assert answer.text == "node n1 is not in the cluster now, as far as this node knows" and answer.code == 7
+    there.running.add("n1")
+    assert here.command("n2", "Report", REPORT).code == 0
+    there.commands.leave()
+    assert here.command("n2", "Report", REPORT).code == 7
+
+
+def test_half_an_answer_is_none(two: tuple[Place, Place], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = zlib.compress
+    monkeypatch.setattr(over_nodes.zlib, "compress", lambda text: whole(text)[:-2])
+    assert two[0].command("n2", "Report", REPORT).trouble == "its answer cannot be read"
+
+
 def test_a_request_that_cannot_be_read(two: tuple[Place, Place]) -> None:
     """On the way there, and where another node sends it all the same."""
     garbage = control_pb2.AskNodeRequest(node="n2", method="Inject", request=b"\xff\xff")
@@ -222,6 +245,9 @@ def test_a_service_whose_commands_ask_nobody(options: dict[str, Any], says: str,
 
 def test_before_it_is_a_member(town: Town) -> None:
     alone = Place(town, "n1")
-    assert alone.command("n2", "Report", REPORT)[0] == NOT_FOUND
-    with pytest.raises(api.NoAnswer, match="not in its cluster yet"):
+    assert alone.command("n2", "Report", REPORT) == (PRECONDITION, over_nodes.NO_MEMBER)
+    with pytest.raises(Refused, match="not in its cluster now"):
+        alone.admin.Nodes(None, Call())
+    assert alone.command("n1", "Report", REPORT).code == 0, "it answers for itself"
+    with pytest.raises(api.NoAnswer, match="not in its cluster now"):
         alone.commands.ask("n2", "Report", b"", CALL_SECONDS, lambda: True)

@@ -109,9 +109,11 @@ def test_nodes_that_do_not_answer_or_fit(cluster: SeenCluster, show: Show) -> No
 
 
 def test_without_a_certificate_nodes_are_listed_and_not_asked(cluster: SeenCluster, show: Show) -> None:
-    """On a machine that is no node, such as the one that has the CA."""
+    """On a machine that is no node, such as the one that has the CA: nothing is wrong there."""
     cluster.node("n1")
     words = {"cluster": f"etcd://{cluster.etcd.endpoints}"}
+    code, found = document(show, words, "--folder", str(cluster.authority.folder))
+    assert code == 0 and found["store"]["nodes"][0]["troubles"]
     code, found = document(show, words)
     assert code == 1 and found["authority"]["state"] == "unusable"
     [node] = found["store"]["nodes"]
