@@ -24,8 +24,9 @@ UNIQUE_ID = b"world".ljust(128, b"\0")
 SLOT = 64  # bytes of a session's slot on each part of the board
 #: Where the board has what sessions show of their boundaries (JobHistory), from one to the next, and what is used.
 HISTORIES, HISTORY, SHOWN = 256 * SLOT + 4096, 1 << 20, 64 << 10
-#: Where its other part begins (NodeBoard), after names of communicators.
-NODE = HISTORIES + 256 * (HISTORY + (64 << 10))
+#: Where it has names of their communicators (JobNames), and what each session has; its other part (NodeBoard) follows.
+ALL_NAMES, NAMES = HISTORIES + 256 * HISTORY, 64 << 10
+NODE = ALL_NAMES + 256 * NAMES
 ITEM = struct.Struct("<QIIIiQQQdQ")
 
 
@@ -118,7 +119,7 @@ class Rank:
     def lose(self) -> None:
         """The worker is gone. Its slot on the board is not: a killed process clears nothing."""
         slots = [(SLOT, place + SLOT * self.rank) for place in (0, NODE)]
-        places = [*slots, (SHOWN, HISTORIES + HISTORY * self.rank)]
+        places = [*slots, (SHOWN, HISTORIES + HISTORY * self.rank), (NAMES, ALL_NAMES + NAMES * self.rank)]
         kept = [(os.pread(self.board.fds["board"], *place), place[1]) for place in places]
         self.executor.close()
         for content, offset in kept:
