@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import sys
 import threading
@@ -23,6 +22,7 @@ import grpc
 from ..common import rpc
 from ..common.complaints import Complaints
 from ..common.printable import LINE, printable
+from ..common.readable import readable
 from ..keeper.client import Keeper
 from ..keeper.line import KeeperLost
 from ..keeper.log import Log
@@ -148,14 +148,14 @@ class BridgeProcess:
 
     def _await_ready(self, pipe: int, pid: int, socket: str) -> None:
         """Raises CannotBegin; the process has ended then."""
-        readable, deadline = False, time.monotonic() + BEGIN_SECONDS
-        while not (readable or self._stopped.is_set()) and time.monotonic() < deadline:
-            readable = bool(select.select([pipe], [], [], LOOK_SECONDS)[0])
-        if readable and os.read(pipe, 64):
+        found, deadline = False, time.monotonic() + BEGIN_SECONDS
+        while not (found or self._stopped.is_set()) and time.monotonic() < deadline:
+            found = readable(pipe, LOOK_SECONDS)
+        if found and os.read(pipe, 64):
             return
         self._kill(pid)
         self._forget(pid, socket)
-        raise CannotBegin("it has ended; see the lines above" if readable else f"not ready within {BEGIN_SECONDS:g} s")
+        raise CannotBegin("it has ended; see the lines above" if found else f"not ready within {BEGIN_SECONDS:g} s")
 
     def _serve_until_end(self, one: _Process) -> None:
         try:

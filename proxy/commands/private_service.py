@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import select
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..common.readable import readable
 from ..keeper.launch import process_of_keeper
 from .options import CommandError
 
@@ -54,8 +54,7 @@ def die_with_parent(parent: int) -> None:
 def _await_ready(service: subprocess.Popen[bytes]) -> None:
     """Raises CommandError."""
     assert service.stdout is not None
-    readable, _, _ = select.select([service.stdout], [], [], START_SECONDS)
-    if not readable:
+    if not readable(service.stdout, START_SECONDS):
         raise CommandError(
             f"the private service is not ready after {START_SECONDS} s; `jitc doctor` looks for what keeps it waiting"
         )
@@ -105,4 +104,4 @@ def _keeper(folder: Path) -> int:
 
 def _has_ended(process: int) -> bool:
     """Returns whether the process ends soon. process: a descriptor of it."""
-    return bool(select.select([process], [], [], KEEPER_SECONDS)[0])
+    return readable(process, KEEPER_SECONDS)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 _never = threading.Event()
@@ -47,6 +48,13 @@ def until(condition: Callable[[], T | None], seconds: float, what: str) -> T:
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {patient(seconds):g} s: {what}")
         _never.wait(0.02)
+
+
+def readable(one: Any, seconds: float | None) -> bool:
+    """Whether a descriptor can be read from within so long, None: at any time. `select` fails from number 1,024 on."""
+    watch = select.poll()
+    watch.register(one, select.POLLIN)
+    return bool(watch.poll(None if seconds is None else seconds * 1000))
 
 
 def stop_process(pid: int) -> None:

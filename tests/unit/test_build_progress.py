@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import select
 import shlex
 import signal
 import struct
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from toolkit.tree import ROOT
-from toolkit.waiting import patient, until
+from toolkit.waiting import patient, readable, until
 
 SECONDS = 60
 WARNING = "WARNING: Location 'file:///more/simple/torch/' is ignored: it is neither a file nor a directory."
@@ -92,7 +91,7 @@ class Step:
 
     def _read(self) -> bool:
         """Whether there may be more."""
-        if not select.select([self._shown], [], [], 0)[0]:
+        if not readable(self._shown, 0):
             return True
         try:
             data = os.read(self._shown, 1 << 16)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from ..waiting import readable
 
 #: A process that has ended may have left its output to another one, which keeps it open.
 LOOK_SECONDS = 0.1
@@ -71,7 +72,7 @@ class Lines:
         until = None if seconds is None else time.monotonic() + seconds
         while b"\n" not in self._seen:
             left = None if until is None else max(0.0, until - time.monotonic())
-            if self.ended or not select.select([self._descriptor], [], [], left)[0]:
+            if self.ended or not readable(self._descriptor, left):
                 return None
             more = os.read(self._descriptor, 65536)
             self.ended = not more

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import select
 import signal
 import subprocess
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ..waiting import patient
+from ..waiting import patient, readable
 from .node import END_SECONDS
 
 T = TypeVar("T")
@@ -178,7 +177,7 @@ class Spaces:
 
 
 def _wait(pidfd: int, pid: int) -> None:
-    if not select.select([pidfd], [], [], patient(END_SECONDS))[0]:
+    if not readable(pidfd, patient(END_SECONDS)):
         raise TimeoutError(f"process {pid} does not end")
 
 

@@ -11,6 +11,7 @@ from toolkit.socket_places import CASES, NAMED, OWN, SYSTEM, Case
 
 from jitc.proxy.commands import jitc as cli
 from jitc.proxy.commands.options import NO_SERVICE, CommandError
+from jitc.proxy.commands.questions.nodes import Whom
 from jitc.proxy.commands.terminal.asking import Asking
 from jitc.proxy.commands.terminal.signals import Signals
 from jitc.proxy.common import paths
@@ -65,7 +66,7 @@ def test_a_command_that_goes_on_stays_with_its_service(folder: Path, monkeypatch
     """While the user's own service is away, and nothing of it is left, the system's is not shown in its place."""
     prepare(Case("both", (OWN, SYSTEM), OWN), folder, monkeypatch)
     with Signals() as signals:
-        asking = Asking(None, signals)
+        asking = Asking(Whom(None), signals)
         (folder / OWN).unlink()
         with pytest.raises(CommandError, match=f"no service on {folder / OWN} "):
             asking.ask("Status", None)

@@ -37,7 +37,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def rank(number: int) -> Any:
-    return SimpleNamespace(number=number, rank=number, gpu=number, computes_since=40.0, label=lambda: f"rank {number}")
+    return SimpleNamespace(
+        number=number, rank=number, node="", gpu=number, computes_since=40.0, label=lambda: f"rank {number}"
+    )
 
 
 def described(times: RankTimes, timeline: Timeline, group: list[Any]) -> dict[str, Any]:

@@ -225,7 +225,7 @@ def test_not_there(run: Run, folder: Path) -> None:
 def test_a_name_that_is_none(run: Run, folder: Path, name: str) -> None:
     run("init")
     code, said, errors = run("add", "--", name)
-    assert (code, said) == (2, "") and "is no name of a node: letters, digits" in errors
+    assert (code, said) == (2, "") and "is no name of a node (letters, digits" in errors
     assert sorted(one.name for one in folder.iterdir()) == ["ca.key", "ca.pem"]
 
 

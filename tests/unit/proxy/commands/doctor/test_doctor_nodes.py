@@ -12,7 +12,7 @@ from cluster_rig import SeenCluster, record
 from toolkit.etcd import Etcd, etcd, why_not
 from toolkit.waiting import patient
 
-from jitc.proxy.cluster.peers import contract, link
+from jitc.proxy.cluster.peers import contract, link, server
 from jitc.proxy.cluster.store.engines.etcd import calls
 from jitc.proxy.commands.cluster import nodes as of_nodes
 from jitc.proxy.commands.cluster import store as of_store
@@ -144,7 +144,7 @@ def test_a_clock_that_differs(cluster: SeenCluster, monkeypatch: pytest.MonkeyPa
         other.wall_ms -= 7_200_000
         return other
 
-    monkeypatch.setattr("jitc.proxy.cluster.peers.server.facts", late)
+    monkeypatch.setattr(server, "facts", late)
     found = found_by(cluster, "n0", one.address)
     assert here.wall_ms > 0 and found["clocks"].verdict == UNKNOWN
     assert " s behind the one here" in found["clocks"].says and "NTP" in found["clocks"].remedy
