@@ -22,7 +22,6 @@ import grpc
 from ..common import rpc
 from ..common.complaints import Complaints
 from ..common.printable import LINE, printable
-from ..common.readable import readable
 from ..keeper.client import Keeper
 from ..keeper.line import KeeperLost
 from ..keeper.log import Log
@@ -150,7 +149,7 @@ class BridgeProcess:
         """Raises CannotBegin; the process has ended then."""
         found, deadline = False, time.monotonic() + BEGIN_SECONDS
         while not (found or self._stopped.is_set()) and time.monotonic() < deadline:
-            found = readable(pipe, LOOK_SECONDS)
+            found = processes.readable(pipe, LOOK_SECONDS)
         if found and os.read(pipe, 64):
             return
         self._kill(pid)

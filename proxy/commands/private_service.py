@@ -14,8 +14,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..common.readable import readable
 from ..keeper.launch import process_of_keeper
+from ..node.workers.processes import readable
 from .options import CommandError
 
 #: How long the service may take to be ready, and to end; and its keeper to end when it has been killed.
@@ -54,7 +54,7 @@ def die_with_parent(parent: int) -> None:
 def _await_ready(service: subprocess.Popen[bytes]) -> None:
     """Raises CommandError."""
     assert service.stdout is not None
-    if not readable(service.stdout, START_SECONDS):
+    if not readable(service.stdout.fileno(), START_SECONDS):
         raise CommandError(
             f"the private service is not ready after {START_SECONDS} s; `jitc doctor` looks for what keeps it waiting"
         )
