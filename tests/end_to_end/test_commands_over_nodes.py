@@ -6,7 +6,6 @@ The services, their certificates and etcd are what users start; each command is 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +13,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from toolkit.cluster import Cluster, NodeJob, NodeService, cluster, why_not
+from toolkit.cluster import Cluster, NodeJob, NodeService, started, why_not
 from toolkit.documents import refusals
 from toolkit.job import run_command
 from toolkit.jobs import JOBS
@@ -31,12 +30,7 @@ pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 @pytest.fixture(scope="module")
 def town(shared_workplace: Workplace) -> Iterator[Cluster]:
     """Two nodes, with a service on each."""
-    threads = max(1, len(os.sched_getaffinity(0)) // 2)
-    with cluster(shared_workplace.folder / "c", 2, shared_workplace.env) as made:
-        for number in range(2):
-            made.start(made.nodes[number], options=("--threads", str(threads)))
-        for one in made.services:
-            one.ready()
+    with started(shared_workplace.folder / "c", 2, shared_workplace.env) as made:
         until(lambda: all(len(asked(one)["nodes"]) == 2 for one in made.services), SECONDS, "the nodes know each other")
         yield made
 

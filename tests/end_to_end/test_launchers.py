@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolkit.cluster import Cluster, cluster, why_not
+from toolkit.cluster import Cluster, started, why_not
 from toolkit.job import PRELOAD, ROOT, Script, base_environment
 from toolkit.jobs import JOBS
 from toolkit.ranks import free_port
@@ -44,12 +44,7 @@ SHOW = 'import os; print(*(os.environ[one] for one in ("RANK", "WORLD_SIZE", "LO
 @pytest.fixture(scope="module")
 def town(shared_workplace: Workplace) -> Iterator[Cluster]:
     """Two nodes, with a service on each."""
-    threads = max(1, len(os.sched_getaffinity(0)) // 2)  # as the reference has them, on which results depend
-    with cluster(shared_workplace.folder / "c", 2, shared_workplace.env) as made:
-        for number in range(2):
-            made.start(made.nodes[number], options=("--threads", str(threads)))
-        for one in made.services:
-            one.ready()
+    with started(shared_workplace.folder / "c", 2, shared_workplace.env) as made:
         yield made
 
 

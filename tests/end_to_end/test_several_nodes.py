@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolkit.cluster import Cluster, NodeService, cluster, why_not
+from toolkit.cluster import Cluster, NodeService, started, why_not
 from toolkit.job import Script
 from toolkit.jobs import JOBS
 from toolkit.pace import PACED
@@ -35,12 +35,7 @@ pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 @pytest.fixture(scope="module")
 def town(shared_workplace: Workplace) -> Iterator[Cluster]:
     """Two nodes, with a service on each."""
-    threads = max(1, len(os.sched_getaffinity(0)) // 2)  # as the reference has them, on which results depend
-    with cluster(shared_workplace.folder / "c", 2, shared_workplace.env) as made:
-        for number in range(2):
-            made.start(made.nodes[number], options=("--threads", str(threads)))
-        for one in made.services:
-            one.ready()
+    with started(shared_workplace.folder / "c", 2, shared_workplace.env) as made:
         yield made
 
 

@@ -5,16 +5,14 @@ A node sees what ranks of two others do over two connections, of which either ma
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from toolkit.cluster import Cluster, cluster, why_not
+from toolkit.cluster import Cluster, started, why_not
 from toolkit.job import Script
 from toolkit.jobs import JOBS
 from toolkit.pace import PACED
@@ -30,29 +28,17 @@ SECONDS = 60.0
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 
-@contextmanager
-def services(place: Workplace, gpus: int) -> Iterator[Cluster]:
-    """A service on each node. gpus: of each."""
-    threads = max(1, len(os.sched_getaffinity(0)) // (NODES * gpus))  # as the reference has them: results depend on it
-    with cluster(place.folder / f"c{gpus}", NODES, place.env) as made:
-        for number in range(NODES):
-            made.start(made.nodes[number], gpus=gpus, options=("--threads", str(threads)))
-        for one in made.services:
-            one.ready()
-        yield made
-
-
 @pytest.fixture(scope="module")
 def town(shared_workplace: Workplace) -> Iterator[Cluster]:
     """For a rank on each node."""
-    with services(shared_workplace, 1) as made:
+    with started(shared_workplace.folder / "c1", NODES, shared_workplace.env) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def city(shared_workplace: Workplace) -> Iterator[Cluster]:
     """For two ranks on each node."""
-    with services(shared_workplace, 2) as made:
+    with started(shared_workplace.folder / "c2", NODES, shared_workplace.env, gpus=2) as made:
         yield made
 
 

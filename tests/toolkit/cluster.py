@@ -7,6 +7,7 @@ store is on a node of its own; nothing is left when the block is over, and the s
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -168,6 +169,19 @@ def cluster(folder: Path, nodes: int, env: Mapping[str, str]) -> Iterator[Cluste
         one = Cluster(folder, made, store, env)
         ending.callback(one.stop)
         yield one
+
+
+@contextlib.contextmanager
+def started(folder: Path, nodes: int, env: Mapping[str, str], gpus: int = 1) -> Iterator[Cluster]:
+    """Makes a cluster with a service on each node. gpus: of each; a rank for each has as many threads as in a job of
+    one node, on which results depend."""
+    threads = max(1, len(os.sched_getaffinity(0)) // (nodes * gpus))
+    with cluster(folder, nodes, env) as made:
+        for number in range(nodes):
+            made.start(made.nodes[number], gpus=gpus, options=("--threads", str(threads)))
+        for one in made.services:
+            one.ready()
+        yield made
 
 
 def why_not() -> str:

@@ -51,10 +51,21 @@ def until(condition: Callable[[], T | None], seconds: float, what: str) -> T:
 
 
 def readable(one: Any, seconds: float | None) -> bool:
-    """Whether a descriptor can be read from within so long, None: at any time. `select` fails from number 1,024 on."""
+    """Whether something can be read, or has ended, within so long, None: at any time. `select` fails with descriptors
+    from number 1,024 on, and libraries that tests load keep theirs."""
+    return bool(_polled(one, select.POLLIN, seconds))
+
+
+def writable(one: Any, seconds: float) -> bool:
+    """Whether something can be written, or has failed, within so long."""
+    return bool(_polled(one, select.POLLOUT, seconds) & (select.POLLOUT | select.POLLERR))
+
+
+def _polled(one: Any, events: int, seconds: float | None) -> int:
     watch = select.poll()
-    watch.register(one, select.POLLIN)
-    return bool(watch.poll(None if seconds is None else seconds * 1000))
+    watch.register(one, events)
+    found = watch.poll(None if seconds is None else seconds * 1000)
+    return found[0][1] if found else 0
 
 
 def stop_process(pid: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import signal
 import socket
 import subprocess
@@ -19,7 +18,7 @@ from toolkit.nodes.links import Direction, Link, Links
 from toolkit.nodes.node import Address
 from toolkit.nodes.spaces import identity, is_alive
 from toolkit.tree import ROOT
-from toolkit.waiting import patient, until
+from toolkit.waiting import patient, readable, until, writable
 
 HOUR = 3600.0
 #: Has a connection until it ends.
@@ -97,11 +96,11 @@ def test_a_cut_stalls_a_connection_and_lets_none_be_made(
     with socket.socket() as new:
         new.setblocking(False)
         new.connect_ex(link.address)
-        assert not select.select([connection.near, connection.far, listener], [new], [], patient(0.2))[0]
-        link.heal()
-        assert select.select([], [new], [], patient(LIMIT))[1] and not new.getsockopt(
-            socket.SOL_SOCKET, socket.SO_ERROR
+        assert not readable(connection.near, patient(0.2)) and not any(
+            readable(one, 0) for one in (connection.far, listener)
         )
+        link.heal()
+        assert writable(new, patient(LIMIT)) and not new.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         listener.accept()[0].close()
     assert (connection.near.recv(100), connection.far.recv(100)) == (b"later", b"later")
     connection.passes()
@@ -111,7 +110,7 @@ def test_a_cut_hides_the_end_of_a_connection(link: Link, connection: Connection)
     link.cut()
     connection.far.close()
     until(lambda: link.held() == 1, LIMIT, "the link holds the end")
-    assert not select.select([connection.near], [], [], 0)[0]
+    assert not readable(connection.near, 0)
     link.heal()
     assert connection.near.recv(100) == b""
 
@@ -125,7 +124,7 @@ def test_one_way_the_other_direction_passes(link: Link, connection: Connection, 
     target.sendall(b"now")
     assert source.recv(100) == b"now"
     until(lambda: link.held() == 1, LIMIT, "the link holds the one")
-    assert not select.select([target], [], [], 0)[0]
+    assert not readable(target, 0)
     link.heal()
     assert target.recv(100) == b"later"
 
@@ -184,7 +183,7 @@ def test_faults_hit_the_nodes_that_they_are_of(nodes: LoopbackNodes) -> None:
     nodes.cut(0, 1)
     back.passes()
     forth.near.sendall(b"later")
-    assert not select.select([forth.far], [], [], patient(0.1))[0]
+    assert not readable(forth.far, patient(0.1))
     nodes.heal(1)
     assert forth.far.recv(100) == b"later"
     nodes.drop(2)
@@ -201,7 +200,7 @@ def test_one_way_is_what_a_node_sends_whoever_connected(nodes: LoopbackNodes) ->
     nodes.one_way(0)
     for lost, end, other in ((True, forth.near, forth.far), (False, back.near, back.far)):
         end.sendall(b"sent")
-        assert bool(select.select([other], [], [], patient(0.1) if lost else patient(LIMIT))[0]) != lost
+        assert readable(other, patient(0.1) if lost else patient(LIMIT)) != lost
     nodes.heal(0)
     assert forth.far.recv(100) == b"sent"
     for each in (forth, back):
@@ -213,9 +212,9 @@ def test_a_fault_is_there_for_links_that_come_later(nodes: LoopbackNodes) -> Non
     with nodes[1].listen() as listener, socket.socket() as one:
         one.setblocking(False)
         one.connect_ex(nodes.endpoint(0, 1, listener.getsockname()[1]))
-        assert not select.select([listener], [one], [], patient(0.1))[1]
+        assert not writable(one, patient(0.1))
         nodes.heal(0)
-        assert select.select([], [one], [], patient(LIMIT))[1]
+        assert writable(one, patient(LIMIT))
 
 
 def test_kill_ends_every_process_and_others_hear_nothing(nodes: LoopbackNodes) -> None:
@@ -230,7 +229,7 @@ def test_kill_ends_every_process_and_others_hear_nothing(nodes: LoopbackNodes) -
     assert process.returncode == shell.returncode == -signal.SIGKILL
     assert daemon and not is_alive(daemon)
     with connection:
-        assert not select.select([connection], [], [], 0)[0]
+        assert not readable(connection, 0)
     assert beside.poll() is None and not nodes[0].alive
     nodes.add(0)
     again = between(nodes, 0, 1)

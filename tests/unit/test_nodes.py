@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -19,7 +18,7 @@ from toolkit.ends import LIMIT, Ends
 from toolkit.nodes import NamespaceNodes, Node, Nodes, make_nodes, why_not
 from toolkit.nodes.spaces import identity, is_alive
 from toolkit.tree import ROOT
-from toolkit.waiting import patient, until
+from toolkit.waiting import patient, readable, until, writable
 
 DATAGRAMS = 200
 MIB = 1 << 20
@@ -67,7 +66,7 @@ def send_into_a_cut(nodes: NamespaceNodes, one: socket.socket, other: socket.soc
     before = nodes.switch.lost()
     one.sendall(b"later")
     until(lambda: nodes.switch.lost() > before, LIMIT, "the switch loses a packet")
-    assert not select.select([other], [], [], 0)[0]
+    assert not readable(other, 0)
 
 
 def commands(node: Node) -> list[str]:
@@ -140,16 +139,14 @@ def test_a_cut_stalls_connections_and_lets_none_be_made(nodes: NamespaceNodes) -
         new.setblocking(False)
         new.connect_ex((nodes[1].address, listener.getsockname()[1]))
         until(lambda: nodes.switch.lost() > before, LIMIT, "the switch loses a packet")
-        assert not select.select([], [new], [], 0)[1]
+        assert not writable(new, 0)
         send_into_a_cut(nodes, connection.near, connection.far)
         send_into_a_cut(nodes, connection.far, connection.near)
         beside.passes()
         nodes.heal(0)
         for one in (connection.near, connection.far):
             assert one.recv(100) == b"later"
-        assert select.select([], [new], [], patient(LIMIT))[1] and not new.getsockopt(
-            socket.SOL_SOCKET, socket.SO_ERROR
-        )
+        assert writable(new, patient(LIMIT)) and not new.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     connection.passes()
     connection.close()
     beside.close()
@@ -189,13 +186,13 @@ def test_one_way_what_a_node_sends_is_lost_and_what_it_hears_is_not(
         datagrams[number].sendto(b"heard", (nodes[0].address, 4000))
         assert datagrams[0].recv(100) == b"heard"
     until(lambda: nodes.switch.lost() >= 2, LIMIT, "the switch loses both")
-    assert not select.select(datagrams[1:], [], [], 0)[0]
+    assert not any(readable(one, 0) for one in datagrams[1:])
     nodes.heal(0)
     nodes.one_way(0, 1)
     datagrams[0].sendto(b"lost", (nodes[1].address, 4000))
     datagrams[0].sendto(b"heard", (nodes[2].address, 4000))
     assert datagrams[2].recv(100) == b"heard"
-    assert nodes.switch.lost() and not select.select([datagrams[1]], [], [], 0)[0]
+    assert nodes.switch.lost() and not readable(datagrams[1], 0)
 
 
 def test_a_loss_takes_some(nodes: NamespaceNodes, datagrams: list[socket.socket]) -> None:
@@ -206,7 +203,7 @@ def test_a_loss_takes_some(nodes: NamespaceNodes, datagrams: list[socket.socket]
     arrived: list[bytes] = []
 
     def all_counted() -> bool:
-        while select.select([datagrams[1]], [], [], 0)[0]:
+        while readable(datagrams[1], 0):
             arrived.append(datagrams[1].recv(100))
         return len(arrived) + nodes.switch.lost() - before == DATAGRAMS
 
@@ -257,7 +254,7 @@ def test_kill_ends_every_process_at_once_and_others_hear_nothing(nodes: Namespac
     assert process.returncode == -signal.SIGKILL
     assert daemon and not any(one and is_alive(one) for one in daemon)
     with connection:
-        assert not select.select([connection], [], [], 0)[0]
+        assert not readable(connection, 0)
     assert beside.poll() is None and not nodes[1].alive and sorted(nodes.holders()) == [0, 2]
     with pytest.raises(ValueError):
         nodes.kill(1)

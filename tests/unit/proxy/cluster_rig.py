@@ -10,17 +10,33 @@ import base64
 import shutil
 from pathlib import Path
 
+import pytest
 from toolkit.etcd import Etcd
+from toolkit.waiting import patient
 
 from jitc.proxy.cluster.nodes import NodeRecord
+from jitc.proxy.cluster.peers import link
 from jitc.proxy.cluster.peers.certificates import Authority
 from jitc.proxy.cluster.peers.contract import versions
 from jitc.proxy.cluster.peers.credentials import Credentials
 from jitc.proxy.cluster.peers.server import PeerServer, PeerService
+from jitc.proxy.cluster.store.engines.etcd import calls
+from jitc.proxy.commands.cluster import nodes, store
 from jitc.v1 import peer_pb2
 
 #: Seconds: longer than any test.
 LEASE = 3600
+#: Times for an answer.
+_LIMITS = (
+    (calls, "CALL_SECONDS"), (store, "SECONDS"), (nodes, "SECONDS"), (nodes, "CALL_SECONDS"), (link, "SHOW_SECONDS"),
+    (link, "HELLO_SECONDS"),
+)  # fmt: skip
+
+
+def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives a busy machine more time for each answer."""
+    for module, name in _LIMITS:
+        monkeypatch.setattr(module, name, patient(getattr(module, name)))
 
 
 def numbers() -> dict[str, int]:

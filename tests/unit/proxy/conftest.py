@@ -9,6 +9,7 @@ import pytest
 from client_rig import RealClient
 from proxyd_rig import Proxyd
 from standin_client import config, started
+from toolkit.etcd import Etcd, etcd, why_not
 
 from jitc.proxy.service import Service
 
@@ -19,6 +20,15 @@ def service(tmp_path: Path) -> Iterator[Service]:
         yield one
     assert not (tmp_path / "s").exists()
     assert not (tmp_path / "s.d").exists()
+
+
+@pytest.fixture(scope="module")
+def one_etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    """An etcd of one member, for all tests of a module that leave it as it is."""
+    if reason := why_not():
+        pytest.skip(reason)
+    with etcd(tmp_path_factory.mktemp("etcd")) as cluster:
+        yield cluster
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from parts_rig import WORKS, asking, compiler, ended, installation, providing, torch_package
-from toolkit.waiting import patient
+from toolkit.waiting import patient, readable
 
 from jitc.client_shim.native_parts.store import LIBRARIES, MANIFEST
 from jitc.client_shim.native_parts.torch_build import TorchBuild
@@ -186,7 +185,7 @@ def test_a_version_that_is_no_name_of_a_folder(tmp_path: Path, packages: Path, v
 def written(shown: int) -> str:
     """What is written on a terminal until nobody has it any more."""
     text = b""
-    while select.select([shown], [], [], patient(60))[0]:
+    while readable(shown, patient(60)):
         try:
             text += os.read(shown, 1 << 16)
         except OSError:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_rig import SeenCluster, record
+from cluster_rig import SeenCluster, be_patient, record
 from toolkit.documents import refusals
-from toolkit.etcd import Etcd, etcd, why_not
-from toolkit.waiting import patient
 
-from jitc.proxy.cluster.peers import link, names
-from jitc.proxy.cluster.store.engines.etcd import calls
+from jitc.proxy.cluster.peers import names
 from jitc.proxy.commands import jitc
-from jitc.proxy.commands.cluster import nodes, store
 from jitc.proxy.commands.settings.setting import CLUSTER_SETTINGS
 from jitc.proxy.status.cluster import Cluster
 from jitc.proxy.status.documents import mistakes
@@ -27,28 +23,11 @@ Show = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(autouse=True)
 def _around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No settings but those of the test; a busy machine has more time for each answer."""
+    """No settings but those of the test."""
+    be_patient(monkeypatch)
     for one in CLUSTER_SETTINGS:
         monkeypatch.delenv(one.variable, raising=False)
     monkeypatch.setattr(names, "_folder", lambda: tmp_path / "jitc")
-    places = ((calls, "CALL_SECONDS"), (store, "SECONDS"), (nodes, "SECONDS"), (nodes, "CALL_SECONDS"))
-    for module, name in (*places, (link, "SHOW_SECONDS"), (link, "HELLO_SECONDS")):
-        monkeypatch.setattr(module, name, patient(getattr(module, name)))
-
-
-@pytest.fixture(scope="module")
-def one_etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    if reason := why_not():
-        pytest.skip(reason)
-    with etcd(tmp_path_factory.mktemp("etcd")) as running:
-        yield running
-
-
-@pytest.fixture
-def cluster(one_etcd: Etcd, tmp_path: Path) -> Iterator[SeenCluster]:
-    one = SeenCluster(tmp_path, one_etcd)
-    yield one
-    one.close()
 
 
 @pytest.fixture

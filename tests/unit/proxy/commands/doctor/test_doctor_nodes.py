@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cluster_rig import SeenCluster, record
-from toolkit.etcd import Etcd, etcd, why_not
-from toolkit.waiting import patient
+from cluster_rig import SeenCluster, be_patient, record
 
-from jitc.proxy.cluster.peers import contract, link, server
-from jitc.proxy.cluster.store.engines.etcd import calls
+from jitc.proxy.cluster.peers import contract, server
 from jitc.proxy.commands.cluster import nodes as of_nodes
-from jitc.proxy.commands.cluster import store as of_store
 from jitc.proxy.commands.cluster.asked import Asked, asked
 from jitc.proxy.commands.cluster.store import StoreSeen
 from jitc.proxy.commands.doctor.check import BAD, GOOD, UNKNOWN, Context, Finding, Result, run
@@ -24,25 +19,7 @@ from jitc.proxy.commands.doctor.cluster import nodes as checks
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine has more time for each answer."""
-    places = ((calls, "CALL_SECONDS"), (of_store, "SECONDS"), (of_nodes, "SECONDS"), (of_nodes, "CALL_SECONDS"))
-    for module, name in (*places, (link, "SHOW_SECONDS"), (link, "HELLO_SECONDS")):
-        monkeypatch.setattr(module, name, patient(getattr(module, name)))
-
-
-@pytest.fixture(scope="module")
-def one_etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    if reason := why_not():
-        pytest.skip(reason)
-    with etcd(tmp_path_factory.mktemp("etcd")) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def cluster(one_etcd: Etcd, tmp_path: Path) -> Iterator[SeenCluster]:
-    one = SeenCluster(tmp_path, one_etcd)
-    yield one
-    one.close()
+    be_patient(monkeypatch)
 
 
 def found_by(

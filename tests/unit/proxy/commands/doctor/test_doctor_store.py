@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cluster_rig import be_patient
 from doctor_rig import clean, look
 from toolkit.etcd import Etcd, etcd, why_not
-from toolkit.waiting import patient, until
+from toolkit.waiting import until
 
 from jitc.proxy.cluster.store.engine import Member
-from jitc.proxy.cluster.store.engines.etcd import calls
 from jitc.proxy.commands.cluster import store as of_store
 from jitc.proxy.commands.cluster.store import StoreSeen
 from jitc.proxy.commands.doctor.check import BAD, GOOD, UNKNOWN, Context, Finding
@@ -26,17 +26,7 @@ from jitc.proxy.commands.doctor.cluster import store as checks
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine has more time for each answer."""
-    monkeypatch.setattr(calls, "CALL_SECONDS", patient(calls.CALL_SECONDS))
-    monkeypatch.setattr(of_store, "SECONDS", patient(of_store.SECONDS))
-
-
-@pytest.fixture(scope="module")
-def one_etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    if reason := why_not():
-        pytest.skip(reason)
-    with etcd(tmp_path_factory.mktemp("etcd")) as cluster:
-        yield cluster
+    be_patient(monkeypatch)
 
 
 def context(endpoints: str, **words: str) -> Context:
