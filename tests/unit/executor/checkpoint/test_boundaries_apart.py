@@ -63,23 +63,25 @@ def test_one_is_made_before_a_step_that_is_to_be_validated(shared: Shared, execu
     """Not all minibatches since the newest one are to run again."""
     program = Program(shared, executors)
     program.run(5)
-    assert program.stats("committed") == 4
+    wait_for(lambda: program.stats("committed") == 4)
     assert not program.executor.command("Validate", {"session": 1, "step": 7})["standing"]
     for _ in range(2):
         program.job.minibatch(program.client)
     program.client.flush()
     wait_for(lambda: stats(program.executor)["state"] == "faulted")
-    assert (program.stats("boundary"), program.stats("committed")) == (6, 6)
+    wait_for(lambda: (program.stats("boundary"), program.stats("committed")) == (6, 6))
 
 
 @pytest.mark.usefixtures("device")
 def test_only_some_are_made(shared: Shared, executors: list[Executor]) -> None:
     program = Program(shared, executors)
     program.run(11)
-    assert (program.made(), program.stats("committed"), program.stats("boundary")) == (3, 8, 11)  # 1, 4, 8
+    wait_for(lambda: program.stats("committed") == 8)
+    assert (program.made(), program.stats("boundary")) == (3, 11)  # 1, 4, 8
     program.executor.command("SetSpacing", {"session": 1, "every": 1})
     program.run(2)
-    assert (program.made(), program.stats("committed")) == (5, 13)
+    wait_for(lambda: program.stats("committed") == 13)
+    assert program.made() == 5
 
 
 @pytest.mark.usefixtures("device")

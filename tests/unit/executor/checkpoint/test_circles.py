@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from executor_rig import wait_for
 from rank_rig import CLASSES, GRADIENTS, ITEM, Rank, contents, minibatch, start_two, stop
 from recovery_rig import RESTORED, Recoveries
 from toolkit.tree import ROOT
@@ -141,7 +142,7 @@ def go_on(ranks: list[Rank], committed: int) -> None:
         one.client.drain()
     minibatch(ranks)
     minibatch(ranks)
-    assert all(one.stats()["committed"] >= committed for one in ranks)
+    wait_for(lambda: all(one.stats()["committed"] >= committed for one in ranks))
 
 
 @pytest.mark.parametrize("peers", [False, True], ids=["copies", "peers"])

@@ -40,7 +40,8 @@ def test_a_rank_that_is_ahead_commits_what_belongs_together(ranks: list[Rank]) -
     minibatch(ranks)
     for one, newest in ((1, 4), (0, 5)):
         step_alone(ranks[one])  # it looks then
-        assert committed(ranks)[one] == newest and ranks[one].stats()["uneven"]
+        wait_for(lambda one=one, newest=newest: committed(ranks)[one] == newest)
+        assert ranks[one].stats()["uneven"]
 
 
 def uneven_job(ranks: list[Rank], recoveries: Recoveries | None, lost: list[int]) -> list[str]:
@@ -81,13 +82,13 @@ def test_boundaries_between_two_collectives_are_one_to_others(ranks: list[Rank])
     minibatch(ranks)
     for _ in range(5):
         step_alone(ranks[0])
-        assert committed(ranks)[0] == ranks[0].client.boundaries
+        wait_for(lambda: committed(ranks)[0] == ranks[0].client.boundaries)
 
 
 def test_what_a_peer_has_not_come_to_is_not_committed(ranks: list[Rank]) -> None:
     get_ahead(ranks)
-    assert committed(ranks)[0] == 1
-    assert ranks[0].stats()["uncommitted"] == 1
+    wait_for(lambda: committed(ranks)[0] == 1)
+    wait_for(lambda: ranks[0].stats()["uncommitted"] == 1)
     ranks[1].step()
     ranks[1].finish()
     wait_for(lambda: ranks[1].stats()["boundary"] == 2 and committed(ranks)[1] == 2)
@@ -98,7 +99,7 @@ def test_many_communicators_connect_as_one_does(ranks: list[Rank]) -> None:
     stop(ranks)
     ranks[:] = start_two(kind=Crowded)
     get_ahead(ranks)
-    assert committed(ranks)[0] == 1
+    wait_for(lambda: committed(ranks)[0] == 1)
 
 
 class Crowded(Rank):

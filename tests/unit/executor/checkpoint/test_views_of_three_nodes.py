@@ -82,7 +82,7 @@ def test_a_boundary_counts_once_all_that_it_depends_on_is_seen(ranks: list[Rank]
     finish(ranks)
     wait_for(lambda: nodes_of(ranks).prepared(2, 0) == 3 and nodes_of(ranks).prepared(2, 1) == 1)
     minibatch([ranks[0], third])
-    assert int(third.stats()["committed"]) >= 2
+    wait_for(lambda: third.stats()["committed"] >= 2)
 
 
 @pytest.fixture(scope="module")
