@@ -11,7 +11,7 @@ import os
 import secrets
 import socket
 import sys
-import threading
+from collections.abc import Callable
 
 import grpc
 
@@ -238,11 +238,11 @@ class Service:
         """Stops taking new sessions. Returns how many are left."""
         return self.tenants.drain()
 
-    def wait_drained(self, ended: threading.Event) -> None:
-        """Waits until the last session has ended, or the event is set."""
+    def wait_drained(self, ended: Callable[[], bool]) -> None:
+        """Waits until the last session has ended, or ended() says that nobody waits any more."""
         for one in self.tenants.all():
             with one.registry.changed:
-                while one.registry.sessions and not ended.is_set():
+                while one.registry.sessions and not ended():
                     one.registry.changed.wait(0.2)
 
     def logs(self) -> dict[int, int]:

@@ -10,13 +10,13 @@ import argparse
 import os
 import signal
 import socket
-import threading
 from errno import EADDRINUSE, EADDRNOTAVAIL
 from typing import Any
 
 from jitc.client_shim.native_parts import torch_build
 
 from ..cluster.peers.names import Address, address
+from .lifecycle.flag import Flag
 from .options import CommandError, host_and_port
 from .parser import examples
 
@@ -74,9 +74,9 @@ def _serve(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _end_by_signals() -> threading.Event:
+def _end_by_signals() -> Flag:
     """Returns what SIGTERM and SIGINT set; the latter does not where it is ignored, as in a script's background."""
-    ended = threading.Event()
+    ended = Flag()
     for one in ENDING:
         if signal.getsignal(one) is not signal.SIG_IGN:
             signal.signal(one, lambda *_: ended.set())

@@ -100,6 +100,8 @@ def _sender(descriptor: int) -> Callable[[bytes], int]:
 
 
 def _write_if_room(descriptor: int, data: bytes) -> int:
-    if not select.select([], [descriptor], [], 0)[1]:
+    room = select.poll()
+    room.register(descriptor, select.POLLOUT)
+    if not room.poll(0):
         raise BlockingIOError
     return os.write(descriptor, data[: select.PIPE_BUF])

@@ -67,6 +67,7 @@ def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClien
     _limit_dumps(arguments.core_limit)
     _be_the_first_to_go()
     faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
     os.umask(0o077)  # libraries make folders under it, which must be enterable
     sys.setswitchinterval(0.0005)
     operators, op_socket = load(arguments.operators), paths.op_socket(arguments.socket)

@@ -116,12 +116,25 @@ class Service:
         try:
             return self.process.wait(patient(STOP_SECONDS))
         except subprocess.TimeoutExpired:
+            self._write_stacks()
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             raise AssertionError(f"jitc-proxyd did not end within {patient(STOP_SECONDS):g} s of SIGTERM") from None
         finally:
             if self.process.stdout is not None:
                 self.process.stdout.close()
+
+    def _write_stacks(self) -> None:
+        """Has it write its threads' stacks to its log."""
+        sizes = [self.log.stat().st_size]
+        self.process.send_signal(signal.SIGUSR1)
+
+        def written() -> bool:
+            sizes.append(self.log.stat().st_size)
+            return sizes[0] < sizes[-2] == sizes[-1]
+
+        with contextlib.suppress(AssertionError):  # it may be past its handlers
+            until(written, 5, "the service's stacks")
 
     # ---- what it says ---------------------------------------------------------------------------
     def said(self) -> str:

@@ -67,3 +67,15 @@ def test_no_code_runs_between_fork_and_exec() -> None:
         if isinstance(node, ast.keyword) and node.arg == "preexec_fn"
     }
     assert len(sources) > 900 and not calls
+
+
+def test_no_service_waits_by_select() -> None:
+    """It fails with descriptors from number 1,024 on, which a service with many sessions has."""
+    sources = [path for path in tracked("*.py") if path.is_relative_to(ROOT / "proxy")]
+    calls = {
+        str(path.relative_to(ROOT))
+        for path in sources
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "select.select"
+    }
+    assert len(sources) > 300 and not calls

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from jitc.v1 import control_pb2
 
 from ... import environment_of_programs
 from ...common import rpc
+from ...node.workers.processes import readable
 from ..installed import preload
 
 START_SECONDS = 120.0
@@ -55,8 +55,7 @@ def service(folder: Path, gpus: int) -> Iterator[str]:
 
 def _wait_ready(process: subprocess.Popen[bytes], log: Path) -> None:
     assert process.stdout is not None
-    readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
-    if not readable or not process.stdout.readline():
+    if not readable(process.stdout.fileno(), START_SECONDS) or not process.stdout.readline():
         raise DemoFailed(f"the node service did not start:\n{log.read_text(errors='replace')[-2000:]}")
 
 
@@ -108,8 +107,7 @@ def _relay(process: subprocess.Popen[bytes], line: Callable[[str], None]) -> lis
     lines: list[str] = []
     rest = b""
     while True:
-        readable, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
-        if not readable:
+        if not readable(descriptor, max(0.0, deadline - time.monotonic())):
             raise DemoFailed(f"the training job took over {JOB_SECONDS:.0f} s:\n" + "\n".join(lines[-SHOWN:]))
         data = os.read(descriptor, 65536)
         if not data:

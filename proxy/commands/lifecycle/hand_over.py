@@ -97,7 +97,7 @@ def become(words: list[str], signals: Signals) -> NoReturn:
     """Has the program with these words take this process's place."""
     sys.stdout.flush()
     # They wait for the next program's handlers; the first process of a container would never see them otherwise.
-    signal.pthread_sigmask(signal.SIG_BLOCK, (*ENDING, signal.SIGHUP))
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*ENDING, signal.SIGHUP, signal.SIGUSR1))
     if signals.asked:  # this program's handler has had it
         signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
     pass_on()

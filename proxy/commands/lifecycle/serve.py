@@ -176,7 +176,7 @@ class _Serving:
                 file=sys.stderr,
                 flush=True,
             )
-            self._service.wait_drained(self._signals.second)
+            self._service.wait_drained(self._signals.second.is_set)
 
 
 def _open_files_at_will() -> None:

@@ -1,13 +1,16 @@
 """Signals and messages of the keeper that end a service, or make it read its options again.
 
-Called by: serve.py. Promise: the first SIGTERM or SIGINT asks for the end, the second forces it.
+Called by: serve.py. Promises: the first SIGTERM or SIGINT asks for the end, the second forces it; SIGUSR1 writes the
+stacks of all threads to standard error, which no lock keeps from that.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import signal
-import threading
+import sys
 
+from .flag import Flag
 from .reload import hears
 from .respawn import ENDING
 
@@ -16,7 +19,7 @@ class Signals:
     """Handles the signals from the moment when it is made."""
 
     def __init__(self) -> None:
-        self.first, self.second = threading.Event(), threading.Event()
+        self.first, self.second = Flag(), Flag()
         self.replaced = self.asked = self.reload = False  # asked: by a signal
         for number in ENDING:
             signal.signal(number, self._arrived)
@@ -24,7 +27,8 @@ class Signals:
         if hears():
             signal.signal(signal.SIGHUP, self._reload)
             heard = (*ENDING, signal.SIGHUP)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, heard)
+        faulthandler.register(signal.SIGUSR1, sys.stderr, all_threads=True)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (*heard, signal.SIGUSR1))
 
     def _reload(self, *_: object) -> None:
         self.reload = True

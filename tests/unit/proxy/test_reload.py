@@ -1,5 +1,5 @@
-"""SIGHUP under a running job: options that may change do, others stay, and nothing happens to the job. systemd's signs
-of life come as long as the service works."""
+"""SIGHUP and SIGUSR1 under a running job: options that may change do, others stay, stacks are written, and nothing
+happens to the job. systemd's signs of life come as long as the service works."""
 
 from __future__ import annotations
 
@@ -98,6 +98,19 @@ def test_amid_recoveries(reloaded: Reloaded) -> None:
         reloaded.reloads(f"hang-seconds = {100 + turn}")
     train(ranks, 1)
     check(ranks, 4)
+    close(ranks)
+
+
+def test_service_and_workers_write_their_stacks(reloaded: Reloaded) -> None:
+    ranks = reloaded.proxyd.begun()
+    train(ranks, 1)
+    places = {reloaded.process.pid: "lifecycle/serve.py", worker_of(ranks[0]): "worker/__main__.py"}
+    for pid, place in places.items():
+        os.kill(pid, signal.SIGUSR1)
+        until(lambda place=place: place in reloaded.proxyd.log.read_text(), 60, f"the stack of {place}")
+    train(ranks, 1)
+    check(ranks, 2)
+    assert worker_of(ranks[0]) in places and reloaded.process.poll() is None
     close(ranks)
 
 
