@@ -16,6 +16,7 @@ from ..common.complaints import Complaints
 from ..ranks.numbers import node_of
 from . import keys
 from .entries import JobEntry, connecting, job_key, leader_key, leaving
+from .numbers import Numbers
 from .peers.names import is_name
 from .ranks.leadership import NotLeader
 from .store.engine import (
@@ -39,9 +40,10 @@ EPOCH_SECONDS, TRY_SECONDS = 10.0, 0.1
 class Jobs:
     """The jobs of this node's sessions, and all others. Thread-safe."""
 
-    def __init__(self, engine: Engine, node: str, number: int, name_of: Callable[[int], str]) -> None:
-        """number: this node's; name_of: returns the name of the node with a number."""
-        self._engine, self._node, self._number, self._name_of = engine, node, number, name_of
+    def __init__(self, engine: Engine, node: str, numbers: Numbers, name_of: Callable[[int], str]) -> None:
+        """numbers: this node's; name_of: returns the name of the node with a number."""
+        self._engine, self._node, self._number, self._name_of = engine, node, numbers.own, name_of
+        self._former = numbers.former
         self._lock = threading.Lock()
         self._jobs: dict[str, tuple[JobEntry, int]] = {}  # by name, with revisions; 0: the store has lost it
         self._revision = 0  # of the store, as of when they were read
@@ -135,9 +137,14 @@ class Jobs:
         return not changes
 
     def leave(self, ended: Callable[[int], bool]) -> None:
-        """Takes sessions out of their jobs. ended: of a session of this node. Raises StoreError."""
+        """Takes sessions out of their jobs, also those that this node had under a former number. ended: of a session of
+        this node. Raises StoreError."""
         for name, (one, revision) in self.entries().items():
-            gone = [number for number in one.sessions if node_of(number) == self._number and ended(number)]
+            gone = [
+                session
+                for session in one.sessions
+                if node_of(session) in self._former or (node_of(session) == self._number and ended(session))
+            ]
             if changes := leaving(name, one, revision, gone):
                 self._engine.compare_and_swap(changes)
 

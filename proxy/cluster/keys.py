@@ -13,8 +13,9 @@ from .store.engine import Entry, State
 
 #: Digits of the largest number that may stand in the store, at the most.
 _DIGITS = 20
-#: Nodes whose services run now, under their leases; numbers of all nodes that there have ever been; the newest of them.
-NODES, NUMBERS, LAST_NUMBER = "nodes/", "numbers/", "last-number"
+#: Nodes whose services run now, under their leases; numbers of all nodes that there have ever been; those that each had
+#: before, whose sessions have ended; the newest number.
+NODES, NUMBERS, FORMER, LAST_NUMBER = "nodes/", "numbers/", "former/", "last-number"
 #: The name of the store, by which a service knows it again.
 STORE = "store"
 #: Communicators with ranks on several nodes, or whose ranks have not all come; jobs over nodes; and who leads each.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import sys
 import threading
 
 from ..common.complaints import Complaints
@@ -40,7 +41,8 @@ class Lasting:
         """Finds out which store this is, and follows it. has_jobs: this service has some of the one before. Raises
         CannotJoin."""
         known = self._name if has_jobs else ""
-        self._name = ask(lambda: self._look(known), 0.0 if has_jobs else BEGIN_SECONDS, lambda _: None, _never.wait)
+        seconds = 0.0 if has_jobs else BEGIN_SECONDS
+        self._name = ask(lambda: self._look(known), seconds, self._say, _never.wait)
         self._log.put(_STORE, self._name)
         self._watch = self._engine.watch(keys.STORE, self._see)
 
@@ -49,6 +51,9 @@ class Lasting:
             self._watch.close()
 
     # -- parts ------------------------------------------------------------------------------------
+
+    def _say(self, text: str) -> None:
+        print(f"jitc-proxyd: node {self._node} {text}", file=sys.stderr, flush=True)
 
     def _look(self, known: str) -> str:
         """Returns the store's name, a new one if it has none; empty: ask again. Raises StoreError, CannotJoin,

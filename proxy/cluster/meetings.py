@@ -21,11 +21,14 @@ from ..ranks.numbers import node_of
 from . import keys
 from .entries import Meeting, communicator_key, name_of
 from .jobs import Jobs
+from .numbers import Numbers
 from .store.engine import Change, Engine, State, Swapped, Watch
 from .store.steps import RETRY_SECONDS, Steps
 
 #: Ranks of a job that may be on other nodes than this one: the board has slots for so many.
 ELSEWHERE_MOST = 192
+#: Why a rank takes no further part whose node lost it.
+BEGAN_ANEW = "the node of this rank was started again, and has lost it"
 
 
 class Segment(NamedTuple):
@@ -92,9 +95,10 @@ class LinkError(Exception):
 class Meetings:
     """The thread."""
 
-    def __init__(self, engine: Engine, number: int, here: Here, jobs: Jobs, links: Links) -> None:
-        """number: this node's."""
-        self._engine, self._number, self._here, self._jobs, self._links = engine, number, here, jobs, links
+    def __init__(self, engine: Engine, numbers: Numbers, here: Here, jobs: Jobs, links: Links) -> None:
+        """numbers: this node's."""
+        self._engine, self._number, self._here, self._jobs, self._links = engine, numbers.own, here, jobs, links
+        self._former = numbers.former
         self._lock = threading.Lock()
         self._entries: dict[str, tuple[Meeting, int]] | None = None  # by name, with revisions
         self._complaints = Complaints("communicators over nodes")
@@ -139,6 +143,7 @@ class Meetings:
             settled = self._enter(name, one, *entries.get(name, (None, 0))) and settled
         for name, (entry, revision) in entries.items():
             self._release(name, known.get(name), entry, revision)
+            self._release_former(name, entry, revision)
         self._jobs.leave(lambda session: not self._here.has(session))
         here = [one for one in self._here.communicators() if not self._refused(one)]  # with ranks taken in above
         settled = self._connect(here) and settled
@@ -166,6 +171,15 @@ class Meetings:
             return
         left = entry.without(self._number, one.own_ends if one is not None else {})
         self._swap(Change(communicator_key(name), revision, left.encoded() if left is not None else None))
+
+    def _release_former(self, name: str, entry: Meeting, revision: int) -> None:
+        """Notes in an entry that ranks which this node had under a former number have ended."""
+        for number in set(self._former) - entry.released:
+            ours = [rank for rank, session in entry.seats.items() if node_of(session) == number]
+            if ours:
+                left = entry.without(number, dict.fromkeys(ours, BEGAN_ANEW) | dict(entry.ends))
+                self._swap(Change(communicator_key(name), revision, left.encoded() if left is not None else None))
+                return  # another one when the watch has brought this
 
     def _refused(self, one: LocalCommunicator) -> bool:
         """Refuses a communicator that would make a job of too many ranks. Returns whether it is refused."""

@@ -35,6 +35,7 @@ from .lasting import Lasting
 from .links import SegmentLinks
 from .meetings import Meetings
 from .nodes import CannotJoin, NodeRecord, Nodes
+from .numbers import Numbers
 from .peers.beats import Beats
 from .peers.client import Peers
 from .peers.contract import versions
@@ -59,18 +60,18 @@ class Member:
     """A node that is in its cluster. Raises CannotJoin."""
 
     def __init__(
-        self, engine: Engine, config: Config, log: Log, registry: Registry, *, keeper: Keeper,
+        self, engine: Engine, config: Config, log: Log, registry: Registry, numbers: Numbers, *, keeper: Keeper,
         over_nodes: JobsOverNodes, commands: Commands, admin: Admin,
     ) -> None:  # fmt: skip
         """log, over_nodes: of the service's own user."""
-        options, number = config.cluster, config.node_number
+        options, number = config.cluster, numbers.own
         assert options is not None
         self._registry, self._log, self._over_nodes, self._commands = registry, log, over_nodes, commands
         self._complaints = Complaints("the links to other nodes")
         self._credentials = _credentials(options)
         self._lasting = Lasting(engine, log, options.node, number, options.store)
         self.nodes = Nodes(engine, options.node, self._nodes_changed)
-        self.jobs = Jobs(engine, options.node, number, self.nodes.name_of)
+        self.jobs = Jobs(engine, options.node, numbers, self.nodes.name_of)
         self.peers = Peers(self._credentials, self.nodes.renew)
         self.beats = Beats(self.peers, engine.clock, self._state, over_nodes.node_changed)
         self.bridge = BridgeProcess(
@@ -84,7 +85,7 @@ class Member:
             number, board, self.bridge, self.jobs, log=self._log, slots=self._slots, peer=self._peer,
             cut=functools.partial(_cut, keeper, registry.shared),
         )  # fmt: skip
-        self.meetings = Meetings(engine, number, here, self.jobs, self.links)
+        self.meetings = Meetings(engine, numbers, here, self.jobs, self.links)
         self._server = self._listen(options, admin)
         try:
             self._enter(options, number)

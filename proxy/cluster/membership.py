@@ -20,7 +20,8 @@ from ..common.config import ClusterOptions, Config
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from ..node.registry import Registry
-from .nodes import CannotJoin, claimed_number
+from .nodes import CannotJoin
+from .numbers import Numbers, claimed_numbers
 
 if TYPE_CHECKING:
     from .commands import Admin, Commands
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 #: Between tries to become a member, of a service that has jobs.
 RETRY_SECONDS = 2.0
-#: In the log: this node's number.
-_NUMBER = "cluster-number"
+#: In the log: this node's number, and those that it has had.
+_NUMBER, _FORMER = "cluster-number", "cluster-former-numbers"
 _never = threading.Event()
 
 
@@ -50,12 +51,14 @@ class Membership:
         self._thread = threading.Thread(target=self._try, name="jitc-member", daemon=True)
         #: With this node's number.
         self.config = config
+        self._numbers = Numbers(0)
         #: The way of this node's commands to other nodes; None: there are none.
         self.commands: Commands | None = None
         if config.cluster is not None:
             from .commands import Commands
 
-            self.config = replace(config, node_number=self._number(config.cluster))
+            self._numbers = self._claimed(config.cluster)
+            self.config = replace(config, node_number=self._numbers.own)
             self.commands = Commands()
 
     def start(self, registry: Registry, keeper: Keeper, over_nodes: JobsOverNodes | None, admin: Admin) -> None:
@@ -65,7 +68,7 @@ class Membership:
             return
         from .member import Member
 
-        made = functools.partial(Member, self._engine, self.config, self._log, registry)
+        made = functools.partial(Member, self._engine, self.config, self._log, registry, self._numbers)
         self._make = functools.partial(
             made, keeper=keeper, over_nodes=over_nodes, commands=self.commands, admin=admin
         )  # fmt: skip
@@ -87,7 +90,7 @@ class Membership:
 
     # -- parts ------------------------------------------------------------------------------------
 
-    def _number(self, options: ClusterOptions) -> int:
+    def _claimed(self, options: ClusterOptions) -> Numbers:
         from .store.locations import store_options
         from .store.opening import open_engine
 
@@ -96,12 +99,15 @@ class Membership:
         except ValueError as error:  # of a file for the store
             raise CannotJoin(str(error)) from None
         try:
-            number: int = self._log.get(_NUMBER) or claimed_number(self._engine, options.node, self._say, _never.wait)
+            numbers = Numbers(self._log.get(_NUMBER) or 0, tuple(self._log.get(_FORMER) or ()))
+            if not numbers.own:
+                numbers = claimed_numbers(self._engine, options.node, self._say, _never.wait)
         except BaseException:
             self._engine.close()
             raise
-        self._log.put(_NUMBER, number)
-        return number
+        self._log.put(_FORMER, numbers.former)  # first: who finds the number has both
+        self._log.put(_NUMBER, numbers.own)
+        return numbers
 
     def _begin(self) -> None:
         assert self._make is not None

@@ -1,13 +1,11 @@
 """The nodes of the cluster: this one's entry in the store, and those of the others.
 
-Called by: member.py, which assembles what a node has of its cluster. Promises: a node's number is its own, also after a
-restart, and no number is given twice while a job has sessions of it; a name is served once at a time; who is told of a
-change has the newest table; an entry that cannot be read concerns its own node alone.
+Called by: member.py, which assembles what a node has of its cluster. Promises: a name is served once at a time; who is
+told of a change has the newest table; an entry that cannot be read concerns its own node alone.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
 import time
@@ -16,11 +14,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..common.printable import printable
-from ..ranks.numbers import NODE_MOST, node_of
+from ..ranks.numbers import NODE_MOST
 from . import keys
-from .entries import JobEntry, Meeting
 from .peers.names import is_name
-from .store.engine import Change, Engine, Entry, Held, Lost, Registration, State, StoreError, Swapped, Taken, Watch
+from .store.engine import Engine, Entry, Held, Lost, Registration, State, StoreError, Taken, Watch
 
 #: Time for the store to answer when a service begins, and between tries.
 BEGIN_SECONDS, TRY_SECONDS = 30.0, 0.5
@@ -64,15 +61,10 @@ def _is_short(value: Any) -> bool:
     return not isinstance(value, str) or (len(value) <= _TEXT_MOST and value.isprintable())
 
 
-def claimed_number(engine: Engine, name: str, say: Callable[[str], None], wait: Callable[[float], Any]) -> int:
-    """Returns the node's number, a new one the first time. Waits for the store for a while, which `say` is told once.
-
-    Raises CannotJoin."""
-    return ask(lambda: _claim(engine, name), BEGIN_SECONDS, say, wait)
-
-
-def ask(question: Callable[[], T], seconds: float, say: Callable[[str], None], wait: Callable[[float], Any]) -> T:
-    """Asks the store again and again, for so many seconds, until there is an answer that is neither 0 nor empty.
+def ask(
+    question: Callable[[], T | None], seconds: float, say: Callable[[str], None], wait: Callable[[float], Any]
+) -> T:
+    """Asks the store again and again, for so many seconds, until there is an answer that is neither None nor empty.
 
     question: may raise StoreError and Malformed. Raises CannotJoin."""
     deadline, told = time.monotonic() + seconds, False
@@ -91,44 +83,6 @@ def ask(question: Callable[[], T], seconds: float, say: Callable[[str], None], w
             say(f"waits up to {seconds:.0f} s for the cluster's store: {trouble}")
             told = True
         wait(TRY_SECONDS)
-
-
-def _claim(engine: Engine, name: str) -> int:
-    """Returns the node's number; 0: ask again. Raises StoreError, Malformed.
-
-    No number twice for sessions that others may take for one: so a node has another number than before where jobs have
-    sessions of that one, which ended without a word, or if another node came first after the store was wiped."""
-    own = f"{keys.NUMBERS}{name}"
-    there, last, used = engine.get(own), engine.get(keys.LAST_NUMBER), _used(engine, name)
-    number = keys.number_in(own, there, NODE_MOST)
-    if number and number not in used:
-        return number
-    number = keys.number_in(keys.LAST_NUMBER, last, NODE_MOST - 1) + 1
-    while number in used:
-        number += 1
-    value = str(number).encode()
-    changes = [
-        Change(key, entry.revision if entry is not None else 0, value)
-        for key, entry in ((keys.LAST_NUMBER, last), (own, there))
-    ]
-    return number if isinstance(engine.compare_and_swap(changes), Swapped) else 0
-
-
-def _used(engine: Engine, name: str) -> set[int]:
-    """Returns the numbers of the other nodes whose services run, and of all that have sessions in jobs. Raises
-    StoreError."""
-    found = set[int]()
-    for other, entry in keys.below(engine.list(keys.NODES), keys.NODES).items():
-        with contextlib.suppress(keys.Malformed):
-            if other != name:
-                found.add(NodeRecord.decoded(f"{keys.NODES}{other}", entry).number)
-    for key, entry in engine.list(keys.JOBS).entries.items():
-        with contextlib.suppress(keys.Malformed):
-            found |= {node_of(session) for session in JobEntry.decoded(key, entry).sessions}
-    for key, entry in engine.list(keys.COMMUNICATORS).entries.items():
-        with contextlib.suppress(keys.Malformed):
-            found |= {node_of(session) for session in Meeting.decoded(key, entry).seats.values()}
-    return found
 
 
 class Nodes:

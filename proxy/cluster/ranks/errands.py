@@ -19,7 +19,7 @@ from jitc.v1 import peer_pb2
 
 from ...common.complaints import Complaints
 from ...common.rpc import status_of
-from .leadership import Cluster
+from .leadership import NOT_JOINED, Cluster
 
 #: From a request that did not reach its node to the next one, and for the thread to end.
 RETRY_SECONDS, STOP_SECONDS = 0.25, 10.0
@@ -200,12 +200,13 @@ class Errands:
         why = status_of(error)[1] if isinstance(error, grpc.RpcError) else repr(error)
         later = time.monotonic() + RETRY_SECONDS
         with self._changed:
-            new, self._down[node] = node not in self._down, why.removeprefix(f"node {node}: ")
+            new, before = node not in self._down, self._down.get(node, NOT_JOINED)
+            self._down[node] = why.removeprefix(f"node {node}: ")
             self._due = [(max(at, later), one) if one.node == node else (at, one) for at, one in self._due]
             if new and not self._stopped:
                 self._due.append((later, _Probe(node)))
                 self._changed.notify_all()
-        if new:
+        if before == NOT_JOINED != why:  # that one would say nothing of the other node
             print(f"jitc-proxyd: node {node} cannot be reached: {why}", file=sys.stderr, flush=True)
 
     def _hasten(self, node: str) -> None:

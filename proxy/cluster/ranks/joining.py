@@ -16,9 +16,7 @@ import grpc
 from ...ranks.numbers import node_of
 from ..store.engine import StoreError
 from .leader.call import CallError
-from .leadership import Cluster, Jobs, Links, never, nothing
-
-_NOT_YET = "this node is not in its cluster yet"
+from .leadership import NOT_JOINED, Cluster, Jobs, Links, never, nothing
 
 
 class Joining:
@@ -70,7 +68,7 @@ class Joining:
         """Returns an epoch. Raises NotLeader, StoreError."""
         if (jobs := self._jobs) is not None:
             return jobs.next_epoch(sessions, at_least)
-        raise StoreError(_NOT_YET)
+        raise StoreError(NOT_JOINED)
 
     def follow(self, callback: Callable[[], None]) -> None:
         self._followers.append(callback)
@@ -79,7 +77,7 @@ class Joining:
         if (links := self._links) is not None:
             return links.ask(node, method, request, seconds)
         failed: Future[Any] = Future()
-        failed.set_exception(CallError(grpc.StatusCode.UNAVAILABLE, _NOT_YET))
+        failed.set_exception(CallError(grpc.StatusCode.UNAVAILABLE, NOT_JOINED))
         return failed
 
     def _is_suspected(self, node: str) -> bool:

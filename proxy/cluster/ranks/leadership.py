@@ -11,6 +11,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+#: Why nobody can be asked before this node is a member.
+NOT_JOINED = "this node is not in its cluster yet"
+
 
 class NotLeader(Exception):
     """Another node leads this job by now, or nobody does."""

@@ -15,7 +15,7 @@ from typing import Any
 from ..options import NO_SERVICE, CommandError, chosen_socket
 from .ask import CALL_SECONDS, ask, ask_together, exit_status
 
-#: Nodes that are asked at a time: a service has no more places for commands that wait.
+#: Nodes that are asked at a time: half of the places that a service has for commands of other nodes.
 AT_ONCE = 32
 #: Time that a node may take more than the service that asks it (NODE_SECONDS of proxy/node/api/nodes.py).
 NODE_SECONDS = 10.0

@@ -17,6 +17,7 @@ from toolkit.waiting import until
 from jitc.proxy.cluster import keys
 from jitc.proxy.cluster.jobs import Jobs
 from jitc.proxy.cluster.meetings import LocalCommunicator, Meetings, Segment
+from jitc.proxy.cluster.numbers import Numbers
 from jitc.proxy.cluster.store.clock import BootClock
 from jitc.proxy.cluster.store.engine import Engine
 from jitc.proxy.cluster.store.engines.local import Dictionary, LocalEngine
@@ -59,15 +60,16 @@ class Here:
 class RigNode:
     """One node. links: the communicators that are linked now, by id; unlinked: those that were, in order."""
 
-    def __init__(self, engine: Engine, number: int) -> None:
+    def __init__(self, engine: Engine, number: int, former: tuple[int, ...] = ()) -> None:
         self.number, self.name = number, f"n{number}"
         self.engine = engine
         self.here = Here()
         self.links: dict[bytes, LocalCommunicator] = {}
         self.unlinked: list[bytes] = []
         self.registration = self.engine.register(f"{keys.NODES}{self.name}", b"{}", lambda event: None)
-        self.jobs = Jobs(self.engine, self.name, number, lambda other: f"n{other}")
-        self.meetings = Meetings(self.engine, number, self.here, self.jobs, self)
+        numbers = Numbers(number, former)
+        self.jobs = Jobs(self.engine, self.name, numbers, lambda other: f"n{other}")
+        self.meetings = Meetings(self.engine, numbers, self.here, self.jobs, self)
         self.jobs.start(self.registration)
         self.meetings.start()
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from meeting_rig import SECONDS, nodes
+from meeting_rig import SECONDS, RigNode, nodes
 from toolkit.waiting import until
 
 from jitc.proxy.cluster import keys, meetings
+from jitc.proxy.cluster.store.engines.local import LocalEngine
 
 WORLD = b"w" * 128
 
@@ -125,6 +126,29 @@ def test_a_session_that_ends_leaves_its_job_and_the_others_learn_why() -> None:
         rig.wait_keys(keys.LEADERS, 0)
         first.end(sessions[0], "the last one")
         rig.wait_keys(keys.COMMUNICATORS, 0)
+
+
+def test_sessions_that_a_node_had_before_it_began_anew_have_ended() -> None:
+    with nodes(2) as rig:
+        first, second = rig.nodes
+        sessions = first.session(1), second.session(1)
+        for number in range(2):
+            first.join(bytes([number]) * 128, 2, 0, sessions[0])
+            second.join(bytes([number]) * 128, 2, 1, sessions[1])
+        for node in rig.nodes:
+            node.wait_linked(b"\1" * 128)
+        second.close()
+        again = RigNode(LocalEngine(rig.store), 3, former=(2,))
+        expected = {1: meetings.BEGAN_ANEW}
+        try:
+            for number in range(2):
+                one = bytes([number]) * 128
+                until(lambda one=one: first.here.known[one].ends == expected, SECONDS, "n1 knows that they have ended")
+            rig.wait_keys(keys.JOBS, 0)
+            first.end(sessions[0], "the last one")
+            rig.wait_keys(keys.COMMUNICATORS, 0)
+        finally:
+            again.close()
 
 
 @pytest.mark.parametrize("value", [b"", b"[]", b"{}", b'{"ranks":2,"seats":{"7":1},"ends":{},"released":[]}', b"\xff"])

@@ -17,7 +17,7 @@ import pytest
 from standin_client import Client, config
 from toolkit.waiting import until
 
-from jitc.proxy.cluster import keys, member, membership, nodes
+from jitc.proxy.cluster import keys, member, membership, nodes, numbers
 from jitc.proxy.cluster.nodes import CannotJoin, NodeRecord
 from jitc.proxy.cluster.peers.certificates import Authority
 from jitc.proxy.cluster.store import opening
@@ -120,7 +120,7 @@ def test_a_store_that_is_not_there(
             raise nodes.StoreError("nothing answers at h:2379")
 
     monkeypatch.setattr(opening, "open_engine", lambda *_: Dead(town.store))
-    monkeypatch.setattr(nodes, "BEGIN_SECONDS", 0.1)
+    monkeypatch.setattr(numbers, "BEGIN_SECONDS", 0.1)
     with pytest.raises(CannotJoin, match="cannot join its cluster: nothing answers at h:2379"):
         town.service()
     assert capfd.readouterr().err.count("node n1 waits up to 0 s for the cluster's store") == 1

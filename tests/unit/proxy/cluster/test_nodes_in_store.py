@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from toolkit.waiting import until
 
-from jitc.proxy.cluster import keys
+from jitc.proxy.cluster import keys, numbers
 from jitc.proxy.cluster import nodes as module
 from jitc.proxy.cluster.entries import JobEntry, Meeting, communicator_key, job_key
-from jitc.proxy.cluster.nodes import CannotJoin, NodeRecord, Nodes, claimed_number
+from jitc.proxy.cluster.nodes import CannotJoin, NodeRecord, Nodes
+from jitc.proxy.cluster.numbers import Numbers, claimed_numbers
 from jitc.proxy.cluster.store.clock import BootClock
 from jitc.proxy.cluster.store.engine import Change, Entry, StoreError, Unreachable
 from jitc.proxy.cluster.store.engines.local import Dictionary, LocalEngine
@@ -47,7 +48,11 @@ def engine(store: Dictionary) -> Iterator[Any]:
 
 
 def claim(engine: LocalEngine, name: str) -> int:
-    return claimed_number(engine, name, lambda text: None, lambda seconds: None)
+    return claim_all(engine, name).own
+
+
+def claim_all(engine: LocalEngine, name: str) -> Numbers:
+    return claimed_numbers(engine, name, lambda text: None, lambda seconds: None)
 
 
 def test_a_node_keeps_its_number_and_no_two_have_one(engine: Any) -> None:
@@ -67,13 +72,13 @@ def test_a_store_that_does_not_answer_is_waited_for(engine: Any) -> None:
             return one.get(key)
 
     late = Late(one._store)
-    assert claimed_number(late, "n1", said.append, lambda seconds: None) == 1
+    assert claimed_numbers(late, "n1", said.append, lambda seconds: None) == (1, ())
     assert len(said) == 1 and "nothing answers at 10.0.0.9:2379" in said[0]
     late.close()
 
 
 def test_a_store_that_never_answers_is_given_up(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BEGIN_SECONDS", 0.0)
+    monkeypatch.setattr(numbers, "BEGIN_SECONDS", 0.0)
 
     class Dead(LocalEngine):
         def get(self, key: str) -> Any:
@@ -115,9 +120,31 @@ def test_a_node_whose_sessions_have_ended_without_a_word_gets_another_number(
     one = engine()
     assert claim(one, "n1") == node_of(SESSION)
     one.compare_and_swap([Change(key, 0, value)])
-    assert claim(one, "n1") == 2
+    assert claim_all(one, "n1") == (2, (1,))
     one.compare_and_swap([Change(key, one.get(key).revision, None)])
-    assert claim(one, "n1") == 2
+    assert claim_all(one, "n1") == (2, (1,))
+
+
+def test_former_numbers_are_the_node_s_own_and_the_newest(engine: Any) -> None:
+    one = engine()
+    for number in range(1, numbers.FORMER_MOST + 4):
+        assert claim(one, "n1") == number
+        one.compare_and_swap(
+            [Change(job_key(str(number)), 0, JobEntry(frozenset({first_session(number) + 1})).encoded())]
+        )
+    own, former = claim_all(one, "n1")
+    assert (own, former) == (20, tuple(range(4, 20)))
+    one.compare_and_swap([Change(f"{keys.NUMBERS}n2", 0, b"20")])  # as after the store was wiped
+    one.compare_and_swap([Change(f"{keys.NODES}n2", 0, replace(RECORD, number=20).encoded())])
+    assert claim_all(one, "n1") == (21, former), "what another node has is no former one"
+
+
+@pytest.mark.parametrize("value", [b"x", b"{}", b'{"numbers":[0]}', b'{"numbers":["1"]}', b'{"numbers":7}'])
+def test_former_numbers_of_another_form_are_refused(engine: Any, value: bytes) -> None:
+    one = engine()
+    one.compare_and_swap([Change(f"{keys.FORMER}n1", 0, value)])
+    with pytest.raises(CannotJoin, match="former/n1 in the store is not what jitc writes there"):
+        claim(one, "n1")
 
 
 def test_a_node_that_has_another_number_is_known_by_both(engine: Any) -> None:
