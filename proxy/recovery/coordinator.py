@@ -200,9 +200,8 @@ class Coordinator:
 
     def _closed(self, closed: SessionClosed) -> None:
         session = closed.session
-        for job in self._jobs:
-            if job.touches([session]):
-                job.put(closed)
+        for job in [one for one in self._jobs if one.touches([session])]:
+            job.put(closed)
         self._proofs.closed(session)
         self._forget(session)
         self._fault(self.validations.closed(session))
@@ -216,7 +215,7 @@ class Coordinator:
         self._tolerances.forget(session)
 
     def _taken(self, taken: RanksTaken) -> None:
-        """Begins with ranks that another service has led."""
+        """Begins with ranks that another service has led, or that a recovery was left with."""
         try:
             end_half_restored(taken.ranks)
             self.resume(taken.ranks)
@@ -298,7 +297,8 @@ class Coordinator:
             return
         self._jobs.remove(job)
         if job.left:
-            return self._leaving.let_go(self._jobs)
+            self._leaving.let_go(self._jobs)
+            return self._taken(RanksTaken(self._leaving.staying(job, self._ranks), lambda: None))
         recovery = job.recovery
         self._ranks.stop(recovery.involved(), False)
         self._faults.take_fired_at(recovery.involved())  # a fault that fired during this recovery begins no later one

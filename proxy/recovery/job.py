@@ -29,6 +29,7 @@ class Job:
         self.number = number
         self.recovery, self._events, self._ended = recovery, events, ended
         self.left = False  # another service recovers the job by now: the end of this recovery is of no importance
+        self.refused = False  # it was left because this service may not recover it
         self._thread = threading.Thread(target=self._run, name="jitc-recovery", daemon=True)
 
     def start(self) -> None:
@@ -61,7 +62,7 @@ class Job:
         try:
             self.recovery.run()
         except NotLed:
-            self.left = True
+            self.left = self.refused = True
         except Exception as error:
             traceback.print_exc(file=sys.stderr)
             self.recovery.give_up(of_defect(error))

@@ -1,7 +1,7 @@
 """Ranks that another service recovers from now on, and ranks that another one has recovered until now.
 
-Called by: the coordinator, in its thread. Promise: whoever waits for ranks to be let go is told once their recoveries
-have ended, and not before.
+Called by: the coordinator, in its thread. Promises: whoever waits for ranks to be let go is told once their recoveries
+have ended, and not before; ranks of such a recovery that are led here still are not forgotten.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..ranks.events import RanksLeft
-from ..ranks.rank import Rank
+from ..ranks.rank import Rank, Ranks
 from .job import Job
 
 
@@ -33,6 +33,16 @@ class Leaving:
         self._left = [one for one in self._left if one not in done]
         for one in done:
             one.done()
+
+    def staying(self, job: Job, ranks: Ranks) -> list[Rank]:
+        """Returns the ranks of a recovery that was left for the sake of others, as when those have ended while it
+        waited for them."""
+        if job.refused:
+            return []
+        leaving = {one.number for left in self._left for one in left.ranks}
+        with ranks.changed:
+            led = ranks.sessions
+        return [one for one in job.recovery.involved() if led.get(one.number) is one and one.number not in leaving]
 
 
 def end_half_restored(ranks: Iterable[Rank]) -> None:

@@ -34,7 +34,7 @@ class NodeService(Service):
     """The service of one node."""
 
     def __init__(self, cluster: Cluster, node: Node, *, gpus: int = 1, options: Sequence[str] = ()) -> None:
-        self.node, self.name = node, node.name
+        self.node, self.name, self.options = node, node.name, options
         folder = cluster.folder / node.name
         folder.mkdir(parents=True, exist_ok=True)
         own = (

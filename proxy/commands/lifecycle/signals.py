@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import faulthandler
 import signal
-import sys
 
 from .flag import Flag
 from .reload import hears
 from .respawn import ENDING
+
+_STANDARD_ERROR = 2
 
 
 class Signals:
@@ -27,7 +28,7 @@ class Signals:
         if hears():
             signal.signal(signal.SIGHUP, self._reload)
             heard = (*ENDING, signal.SIGHUP)
-        faulthandler.register(signal.SIGUSR1, sys.stderr, all_threads=True)
+        faulthandler.register(signal.SIGUSR1, _STANDARD_ERROR, all_threads=True)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (*heard, signal.SIGUSR1))
 
     def _reload(self, *_: object) -> None:

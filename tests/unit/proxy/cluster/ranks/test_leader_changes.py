@@ -213,3 +213,41 @@ def test_a_job_that_grows_is_recovered_as_a_whole(tmp_path: Path) -> None:
         assert len(found["sessions"]) == 3
     finally:
         nodes.close()
+
+
+def leave_job(nodes: Rig, number: int) -> None:
+    """The store says that a session has left its job: its leader may learn that first."""
+    with nodes.store.lock:
+        nodes.store.job.discard(number)
+    nodes.store.tell()
+
+
+def expect_recovered(nodes: Rig, number: int) -> None:
+    """The others have been recovered without that one."""
+    leader = nodes.leader
+    until(lambda: leader.remote(number) is None, SECONDS, "the rank is let go")
+    until(lambda: leader.coordinator.reports.documents() or None, SECONDS, "a recovery is told of")
+    assert leader.coordinator.reports.documents()[-1]["outcome"] == "recovered"
+    states = [nodes.session(rank).state for rank, other in enumerate(nodes.numbers) if other != number]
+    assert set(states) == {SessionState.SERVING}
+
+
+@pytest.mark.parametrize("place", PLACES, ids=IDS)
+def test_a_rank_leaves_the_job_in_a_recovery_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[str, str, str]
+) -> None:
+    with rig(tmp_path, 3) as nodes:
+        at = At(place, lambda: leave_job(nodes, nodes.numbers[2]))
+        at.install(monkeypatch)
+        nodes.worker(0).kill()
+        until(at.done.is_set, SECONDS, "the rank has left")
+        expect_recovered(nodes, nodes.numbers[2])
+
+
+def test_a_recovery_does_not_wait_for_a_rank_that_has_left_the_job(tmp_path: Path) -> None:
+    with rig(tmp_path) as nodes:
+        nodes.wires.cut("n1", "n2")
+        nodes.worker(0).kill()
+        until(lambda: nodes.leader.coordinator.waits_for(nodes.session(0)), SECONDS, "the recovery waits")
+        leave_job(nodes, nodes.numbers[1])
+        expect_recovered(nodes, nodes.numbers[1])

@@ -59,7 +59,8 @@ def test_each_recovery_once_over_all_restarts(proxyd: Proxyd, commands: Commands
     until(lambda: proxyd.recoveries()[0]["proof"]["state"] != "pending", 30, "its proof is over")
     lines, plain, shown = commands.piped(*at, "--json"), commands.piped(*at), commands.on_terminal(*at)
     lines.says("\n")
-    plain.says("1. job ")
+    for one in (plain, shown):
+        one.says("1. job ")
     lose(proxyd, ranks[1], 1)
     step(ranks, 3)
     lines.says("\n", 2)
