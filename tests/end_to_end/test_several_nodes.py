@@ -148,9 +148,7 @@ def led_by(town: Cluster) -> NodeService:
 
 
 @pytest.mark.slow
-def test_a_node_that_is_lost_and_begins_anew(
-    shared_workplace: Workplace, reference: Reference, tmp_path: Path
-) -> None:
+def test_a_node_that_is_lost_and_begins_anew(shared_workplace: Workplace, reference: Reference, tmp_path: Path) -> None:
     """Programs that wait for its ranks learn that these have ended; the next job has both nodes."""
     with started(shared_workplace.folder / "anew", 2, shared_workplace.env) as made:
         job = made.job(LONG, tmp_path / "lost", made.services)
