@@ -39,6 +39,7 @@ CASES += [pytest.param(shape, id=name, marks=pytest.mark.slow) for name, shape i
 
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("shape", CASES)
+@pytest.mark.sampled
 def test_nothing_goes_wrong(shape: Shape) -> None:
     found = Exploration(Network(shape)).run()
     assert not found.problem, found.text()

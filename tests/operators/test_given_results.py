@@ -50,6 +50,7 @@ for made in (spread, lambda like, device: torch.full((*like.shape, 2), 7.0, devi
 
 
 @pytest.mark.parametrize("name", ["avg_pool3d", "gelu", "linalg_lu", "lu_unpack", "tril", "triu"])
+@pytest.mark.sampled
 def test_a_given_result_with_gaps(name: str) -> None:
     here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
     done = with_stand_in("-c", here + PROGRAM, name)

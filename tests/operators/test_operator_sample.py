@@ -40,6 +40,7 @@ def results() -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.sampled
 def test_an_operator_does_what_it_does_on_the_cpu(name: str, results: dict[str, dict[str, Any]]) -> None:
     assert results[name]["result"] == "passed", results[name]["why"]
 

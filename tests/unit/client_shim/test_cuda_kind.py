@@ -59,6 +59,7 @@ def run(service: Service, **environ: str) -> str:
 
 @pytest.mark.parametrize("entry_points", ["1", "0"])
 @pytest.mark.parametrize("phase", ["backward", "optimizer"])
+@pytest.mark.sampled
 def test_a_fault_in_a_phase(service: Service, phase: str, entry_points: str) -> None:
     """Also where the program has turned off the entry points by which PyTorch loads client_shim."""
     fault = control_pb2.Fault(kind="kill-worker", boundary=2, armed_at_boundary=True, phase=phase)

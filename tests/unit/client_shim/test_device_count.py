@@ -64,6 +64,7 @@ def ask(environ: dict[str, str]) -> list[object]:
 
 
 @pytest.mark.parametrize(("physical", "visible"), [(1, ""), (8, ""), (8, "1")])
+@pytest.mark.sampled
 def test_the_gpus_are_those_of_the_service(workplace: Workplace, tmp_path: Path, physical: int, visible: str) -> None:
     """NVML's number is another one: of two virtual GPUs on one, or of a machine of which the service has a part."""
     (tmp_path / "libnvidia-ml.so.1").symlink_to(fake_library("nvml"))

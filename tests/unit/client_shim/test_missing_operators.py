@@ -53,6 +53,7 @@ def with_matrix_products(code: str) -> str:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.sampled
 def test_the_exception_names_it(case: str) -> None:
     code, expected = CASES[case]
     late = "imported first" in case

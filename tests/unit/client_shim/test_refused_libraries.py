@@ -28,6 +28,7 @@ LINE = "jitc: cuFFT is not served: transform on the CPU (docs/coverage.md)"
         ("", "cuFFT error: CUFFT_NOT_SUPPORTED", False),
     ],
 )
+@pytest.mark.sampled
 def test_the_line_below_the_error(called: str, error: str, told: bool, shared_workplace: Workplace) -> None:
     environ = shared_workplace.service(1).env | {"LD_PRELOAD": str(PRELOAD)}
     done = subprocess.run(

@@ -51,6 +51,7 @@ def test_ops_run(real: Service) -> None:
      {"boundary": 0, "armed_at_boundary": True}],
     ids=["now", "at-boundary", "in-step", "at-op", "before-first-boundary"],
 )  # fmt: skip
+@pytest.mark.sampled
 def test_state_comes_back(real: Service, kind: str, where: dict[str, Any]) -> None:
     client = RealClient(real)
     if where:

@@ -23,6 +23,7 @@ QUICK = {15, 20, 24, 30, 36}
 
 
 @pytest.mark.parametrize(("count", "when"), at_records(QUICK))
+@pytest.mark.sampled
 def test_killed_at_a_record(count: int, when: str, proxyd: Proxyd) -> None:
     """Wherever it dies: two ranks begin, train, lose a worker and train on, and end with what they should have."""
     first = proxyd.start([*DYING, str(count), when])

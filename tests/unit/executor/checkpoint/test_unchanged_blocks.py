@@ -105,6 +105,7 @@ def test_the_same_content_in_other_memory_has_a_copy_of_its_own(
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.sampled
 def test_identical_whatever_changes_and_is_lost(
     client: Client, shared: Shared, executors: list[Executor], seed: int
 ) -> None:

@@ -94,6 +94,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
+@pytest.mark.sampled
 def test_one_that_is_stopped_before(words: list[str], daemon: Daemon) -> None:
     done = daemon.at_once(*words)
     assert (done.returncode, done.stdout, done.stderr) == (3, "", f"jitc: {silence(daemon)}\n")
@@ -104,6 +105,7 @@ def test_one_that_is_stopped_before(words: list[str], daemon: Daemon) -> None:
     [["inject", "kill-worker", "--gpu", "0", "--at", "boundary=1000", "--wait"], ["validate", "--gpu", "0"]],
     ids=lambda words: words[0],
 )
+@pytest.mark.sampled
 def test_one_that_stops_while_a_command_waits(words: list[str], daemon: Daemon) -> None:
     before = daemon.said("announced: waits")
     with running(daemon, *words) as one:

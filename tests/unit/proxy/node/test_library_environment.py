@@ -55,6 +55,7 @@ def test_nothing_else_is_taken() -> None:
         {"ld_preload": "x"}, {f"NCCL_{one}": "" for one in range(65)}, {f"NCCL_{one}": "x" * 500 for one in range(9)},
     ],
 )  # fmt: skip
+@pytest.mark.sampled
 def test_what_no_client_sends_is_refused(sent: dict[str, str], service: Service) -> None:
     """It is the end of that call; the service has nothing of it."""
     with pytest.raises(Refused):

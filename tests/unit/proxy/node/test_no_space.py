@@ -55,6 +55,7 @@ def refuse_at(monkeypatch: pytest.MonkeyPatch, function: str, call: int, number:
         (("ftruncate", 3, errno.EFBIG), "of room for spilled journals in /var/tmp: File too large"),
     ],
 )
+@pytest.mark.sampled
 def test_a_program_is_refused(
     failure: tuple[str, int, int], words: str, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ def waits(nodes: Rig) -> str:
 @pytest.mark.parametrize("kind", ["cut", "one-way"])
 @pytest.mark.parametrize("place", PLACES, ids=IDS)
 @pytest.mark.parametrize("victim", [OWN, REMOTE], ids=["own", "remote"])
+@pytest.mark.sampled
 def test_in_a_recovery(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victim: int, place: tuple[str, str, str], kind: str
 ) -> None:

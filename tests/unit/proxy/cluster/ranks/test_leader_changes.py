@@ -29,6 +29,7 @@ def expect_order(nodes: Rig) -> None:
 
 @pytest.mark.parametrize("place", PLACES, ids=IDS)
 @pytest.mark.parametrize("victim", [0, 1], ids=["first-leader-s", "second-leader-s"])
+@pytest.mark.sampled
 def test_in_a_recovery(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victim: int, place: tuple[str, str, str]
 ) -> None:  # fmt: skip
@@ -233,6 +234,7 @@ def expect_recovered(nodes: Rig, number: int) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES, ids=IDS)
+@pytest.mark.sampled
 def test_a_rank_leaves_the_job_in_a_recovery_of_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[str, str, str]
 ) -> None:
