@@ -160,7 +160,7 @@ def test_a_node_that_is_lost_and_begins_anew(shared_workplace: Workplace, refere
         until(lambda: "cannot be reached" in made.services[0].said(), SECONDS, "the other node has noticed")
         made.nodes.add(1)
         made.services.append(NodeService(made, made.nodes[1], options=lost.options).ready())
-        assert job.processes[0].wait(SECONDS) != 0
-        assert "the node of this rank was started again, and has lost it" in job.output()
-        job.kill()
+        error = "the node of this rank was started again, and has lost it"
+        until(lambda: error in job.output(), SECONDS, "the other rank has the error")
+        job.kill()  # PyTorch's watchdog keeps a process with such an error for another minute
         assert_identical(run(made, GPT, tmp_path / "next"), reference(GPT, "cuda"))
