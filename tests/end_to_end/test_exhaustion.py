@@ -57,6 +57,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("kind", EXPECTED)
+@pytest.mark.sampled
 def test_very_many(workplace: Workplace, start: Start, kind: str) -> None:
     """With another program before it and one after it, and its worker killed."""
     count, content = EXPECTED[kind]

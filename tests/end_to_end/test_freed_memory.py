@@ -26,6 +26,7 @@ def told(rank: Lockstep, what: str) -> str:
 
 @pytest.mark.parametrize("size", [4 << 10, 3 << 20])
 @pytest.mark.parametrize("way", ["cudaFree", "cudaFreeAsync"])
+@pytest.mark.sampled
 def test_what_is_freed_is_used_to_the_end(
     workplace: Workplace, start: Start, tmp_path: Path, way: str, size: int
 ) -> None:
