@@ -85,6 +85,16 @@ def ask(
         wait(TRY_SECONDS)
 
 
+def taken_by(name: str, entry: Entry | None) -> str:
+    """Returns why a node's name cannot be had."""
+    try:
+        where = NodeRecord.decoded(f"{keys.NODES}{name}", entry).peer if entry is not None else "somewhere"
+    except keys.Malformed as error:
+        return str(error)
+    way_out = "end that service, or give this one another name with --node"
+    return f"the cluster has a node {name} already, at {where}; {way_out}"
+
+
 class Nodes:
     """This node and the others. Thread-safe."""
 
@@ -112,7 +122,7 @@ class Nodes:
             settled = self._lock.wait_for(lambda: self._holds() or self._taken is not None, BEGIN_SECONDS)
             if self._taken is None or self._lock.wait_for(self._holds, BEGIN_SECONDS):
                 return None if settled else self._say("is not registered in the cluster yet", self._trouble)
-        raise CannotJoin(self._whose())
+        raise CannotJoin(taken_by(self.name, self._taken))
 
     def renew(self, certificate: str) -> None:
         """Publishes another certificate of this node, by its hash. Raises StoreError if the store does not show it
@@ -175,18 +185,6 @@ class Nodes:
     def _holds(self) -> bool:
         return self._registration is not None and self._registration.holds
 
-    def _whose(self) -> str:
-        where = "somewhere"
-        if self._taken is not None:
-            try:
-                where = NodeRecord.decoded(self._key, self._taken).peer
-            except keys.Malformed as error:
-                return str(error)
-        return (
-            f"the cluster has a node {self.name} already, at {where}; end that service, or give this one another name "
-            "with --node"
-        )
-
     def _registered(self, event: Held | Lost | Taken) -> None:
         with self._lock:
             before, self._taken = self._taken, event.by if isinstance(event, Taken) else None
@@ -195,7 +193,7 @@ class Nodes:
         if isinstance(event, Lost):
             self._say("has lost its place in the cluster for now", event.why)
         elif isinstance(event, Taken) and before is None:
-            self._say("waits for its place in the cluster", self._whose())
+            self._say("waits for its place in the cluster", taken_by(self.name, self._taken))
         elif isinstance(event, Held) and lost:
             self._say("has its place in the cluster again", "its lease has been renewed")
 

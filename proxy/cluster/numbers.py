@@ -14,11 +14,15 @@ from typing import Any, NamedTuple
 from ..ranks.numbers import NODE_MOST, node_of
 from . import keys
 from .entries import JobEntry, Meeting
-from .nodes import BEGIN_SECONDS, NodeRecord, ask
-from .store.engine import Change, Engine, Entry, Swapped
+from .nodes import BEGIN_SECONDS, NodeRecord, ask, taken_by
+from .store.engine import Change, Engine, Entry, StoreError, Swapped
 
 #: Former numbers of a node that are known: the node has said of older ones that their sessions have ended.
 FORMER_MOST = 16
+
+
+class NameTaken(StoreError):
+    """Another service has this node's name."""
 
 
 class Numbers(NamedTuple):
@@ -46,6 +50,8 @@ def _claim(engine: Engine, name: str) -> Numbers | None:
     before, had = keys.number_in(places[0], own, NODE_MOST), _former(places[1], former)
     if before and before not in running | with_sessions:
         return Numbers(before, had)
+    if before in with_sessions and (there := engine.get(f"{keys.NODES}{name}")) is not None:
+        raise NameTaken(taken_by(name, there))  # whose sessions they are, unless its lease is about to end
     number = keys.number_in(places[2], last, NODE_MOST - 1) + 1
     while number in running | with_sessions:
         number += 1

@@ -125,6 +125,22 @@ def test_a_node_whose_sessions_have_ended_without_a_word_gets_another_number(
     assert claim_all(one, "n1") == (2, (1,))
 
 
+def test_a_node_that_is_there_keeps_its_number_whoever_comes_with_its_name(
+    engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sessions are none that have ended."""
+    monkeypatch.setattr(numbers, "BEGIN_SECONDS", 0.0)
+    one = engine()
+    assert claim(one, "n1") == 1
+    one.compare_and_swap([Change(job_key("1"), 0, JobEntry(frozenset({SESSION, first_session(9) + 1})).encoded())])
+    one.compare_and_swap([Change(f"{keys.NODES}n1", 0, RECORD.encoded())])
+    with pytest.raises(CannotJoin, match=f"the cluster has a node n1 already, at {RECORD.peer}; end that service"):
+        claim(one, "n1")
+    assert one.get(f"{keys.NUMBERS}n1").value == b"1"
+    one.compare_and_swap([Change(f"{keys.NODES}n1", one.get(f"{keys.NODES}n1").revision, None)])
+    assert claim_all(one, "n1") == (2, (1,))
+
+
 def test_former_numbers_are_the_node_s_own_and_the_newest(engine: Any) -> None:
     one = engine()
     for number in range(1, numbers.FORMER_MOST + 4):
