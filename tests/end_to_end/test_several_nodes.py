@@ -145,22 +145,3 @@ def led_by(town: Cluster) -> NodeService:
     """Returns the service that leads the one job, as the store says."""
     value = until(lambda: next(iter(town.store.members[0].values("jitc/leaders/")), None), SECONDS, "somebody leads")
     return next(one for one in town.services if one.name == value)
-
-
-@pytest.mark.slow
-def test_a_node_that_is_lost_and_begins_anew(shared_workplace: Workplace, reference: Reference, tmp_path: Path) -> None:
-    """Programs that wait for its ranks learn that these have ended; the next job has both nodes."""
-    with started(shared_workplace.folder / "anew", 2, shared_workplace.env) as made:
-        job = made.job(LONG, tmp_path / "lost", made.services)
-        job.go_to(4)
-        made.nodes.kill(1)
-        lost = made.services.pop()
-        lost.kill()
-        job.pace.grant(12)
-        until(lambda: "cannot be reached" in made.services[0].said(), SECONDS, "the other node has noticed")
-        made.nodes.add(1)
-        made.services.append(NodeService(made, made.nodes[1], options=lost.options).ready())
-        error = "the node of this rank was started again, and has lost it"
-        until(lambda: error in job.output(), SECONDS, "the other rank has the error")
-        job.kill()  # PyTorch's watchdog keeps a process with such an error for another minute
-        assert_identical(run(made, GPT, tmp_path / "next"), reference(GPT, "cuda"))
