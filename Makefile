@@ -40,9 +40,9 @@ nodes-demo: ## a job over two nodes, in namespaces, loses a worker on each and t
 
 COUNT = $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 SAMPLE ?= $(COUNT)/4
-test: build $(STAMPS)/test-packages $(STAMPS)/cluster ## the quick tests; of those that have many alike a quarter, which one by the commit's number (SAMPLE=0/1: all)
-	@echo "== tests (evidence of failures: tests/evidence)"
-	@$(call RUN_TESTS,not slow and not gpu,quick,$(call BESIDE,2),,--sample "$(SAMPLE)")
+test: build $(STAMPS)/test-packages $(STAMPS)/cluster ## the quick tests; of those that have many alike a quarter, which one by the commit's number (SAMPLE=0/1: all; FILES=0/2: of the files a half)
+	@echo "== tests$(if $(FILES), of the files share $(FILES)) (evidence of failures: tests/evidence)"
+	@$(call RUN_TESTS,not slow and not gpu,quick,$(call BESIDE,2),,--sample "$(SAMPLE)" $(if $(FILES),--files "$(FILES)"))
 
 SINCE ?= HEAD
 test-changed: build $(STAMPS)/test-packages $(STAMPS)/cluster ## quick tests of what has changed since the last commit, and of what may import it (SINCE=main: since that)

@@ -24,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample", type=Share.read, metavar="K/N", help="of those marked sampled, this share; of others, all"
     )
+    parser.addoption("--files", type=Share.read, metavar="K/N", help="of the files of tests, this share")
 
 
 @pytest.hookimpl(trylast=True)
@@ -36,9 +37,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             one.add_marker(pytest.mark.timeout(patient(float(limit or 0))), append=False)
     share: Share | None = config.getoption("--share")
     sample: Share | None = config.getoption("--sample")
+    files: Share | None = config.getoption("--files")
 
     def is_asked_for(one: pytest.Item) -> bool:
         if sample and one.get_closest_marker("sampled") and not sample.has(one.nodeid):
+            return False
+        if files and not files.has(one.nodeid.partition("::")[0]):
             return False
         return share is None or share.has(one.nodeid)
 
